@@ -1,0 +1,76 @@
+"""Job states, by number of jobs and by GPU time: the two tell different stories."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from meantime.errors import InputError
+from meantime.report.evidence import source_facts
+from meantime.report.numbers import label, share
+from meantime.report.style import WIDE, colour, literal, new_figure, styled
+
+_HEIGHT = 0.36
+
+
+def job_states(source: xr.DataTree, *, width: float = WIDE) -> Figure:
+    """Draw how jobs ended, as shares of the jobs and of the GPU time.
+
+    Parameters
+    ----------
+    source
+        A fit whose provenance has the job summary of its log.
+    width
+        Width in inches; below 5 the layout is that of a phone.
+
+    Raises
+    ------
+    InputError
+        If the fit holds no job summary (a log of counts, say).
+
+    Examples
+    --------
+    >>> figure = job_states(load_fit("fit.nc"))  # doctest: +SKIP
+    >>> figure.savefig("states.png")  # doctest: +SKIP
+    """
+    rows = state_shares(source)
+    if not rows:
+        raise InputError("the fit holds no summary of job states; fit a job log (sacct, CSV of jobs) to get one")
+    with styled():
+        figure = new_figure(width, 0.8 + 0.42 * len(rows))
+        axes = figure.add_subplot()
+        positions = np.arange(len(rows))
+        for offset, column, tint, text in ((-0.19, 1, "sky", "of jobs"), (0.19, 2, "ochre", "of GPU time")):
+            values = [row[column] for row in rows]
+            axes.barh(positions + offset, values, height=_HEIGHT, color=colour(tint), label=f"share {text}")
+            for position, value in zip(positions + offset, values, strict=True):
+                axes.annotate(share(value), (value, position), xytext=(4, 0), textcoords="offset points", va="center")
+        axes.set_yticks(positions, [label(row[0]).lower() for row in rows])
+        axes.set_ylim(len(rows) - 0.45, -0.55)
+        axes.set_xlim(0, max(max(row[1:]) for row in rows) * 1.16)
+        axes.set_xticks([])
+        axes.tick_params(axis="y", length=0)
+        axes.grid(visible=False)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        figure.legend(loc="outside upper left", ncols=2, borderpad=0.1)
+        return literal(figure)
+
+
+def has_job_states(source: xr.DataTree) -> bool:
+    """Tell whether `job_states` has something to draw."""
+    return bool(state_shares(source))
+
+
+def state_shares(source: xr.DataTree) -> list[tuple[str, float, float]]:
+    """Return (state, share of jobs, share of GPU time), the most frequent first; empty without a summary."""
+    states: Any = source_facts(source).get("states")
+    if not isinstance(states, dict) or not states:
+        return []
+    jobs = {name: float(row.get("jobs", 0)) for name, row in states.items() if isinstance(row, dict)}
+    hours = {name: float(row.get("gpu_hours", 0)) for name, row in states.items() if isinstance(row, dict)}
+    all_jobs, all_hours = sum(jobs.values()), sum(hours.values())
+    if not all_jobs:
+        return []
+    order = sorted(jobs, key=lambda name: -jobs[name])
+    return [(name, jobs[name] / all_jobs, hours[name] / all_hours if all_hours else 0.0) for name in order]

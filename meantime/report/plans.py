@@ -1,0 +1,71 @@
+"""The plans that a report compares, in arrays and in words."""
+
+from collections.abc import Mapping, Sequence
+
+import xarray as xr
+
+from meantime.errors import InputError
+from meantime.forecast import Plan, forecast
+from meantime.forecast.plan import OPTIMAL
+from meantime.forecast.plan import label as value_label
+from meantime.units import format_seconds, seconds
+
+MOST_PLANS = 6
+_SMALLEST = 256
+
+
+def default_plans(gpus_per_node: int = 8) -> dict[str, Plan]:
+    """Return the plans a report compares unless told otherwise; the first is the one its summary uses."""
+    return {
+        "Best interval": Plan(restart="5min", checkpoint_write="30s", gpus_per_node=gpus_per_node),
+        "Hourly checkpoints": Plan(
+            restart="5min", checkpoint_write="30s", checkpoint_interval="1h", gpus_per_node=gpus_per_node
+        ),
+        "Fast restart, quick writes": Plan(restart="1min", checkpoint_write="5s", gpus_per_node=gpus_per_node),
+    }
+
+
+def check_plans(plans: Mapping[str, Plan]) -> dict[str, Plan]:
+    """Return the plans, each of which must be a single one.
+
+    Raises
+    ------
+    InputError
+        If there is none or too many, or one has a list in a field.
+    """
+    if not 1 <= len(plans) <= MOST_PLANS:
+        raise InputError(f"plans holds {len(plans)} plans; expected 1 to {MOST_PLANS}")
+    for name, plan in plans.items():
+        if plan.lists:
+            raise InputError(f"plan {name!r} lists several values of {plan.lists[0]}; give each as a plan of its own")
+    return dict(plans)
+
+
+def forecast_plans(
+    tree: xr.DataTree, gpus: Sequence[int], plans: Mapping[str, Plan], *, cluster: str, seed: int
+) -> dict[str, xr.Dataset]:
+    """Forecast every plan at the sizes asked and at the powers of two between, for smooth curves."""
+    sizes = curve_sizes(gpus)
+    return {name: forecast(tree, gpus=sizes, plan=plan, cluster=cluster, seed=seed) for name, plan in plans.items()}
+
+
+def curve_sizes(gpus: Sequence[int]) -> list[int]:
+    """Return the sizes asked and the powers of two from 256 (or the smallest asked) to the largest."""
+    asked = sorted({int(size) for size in gpus})
+    start = min(asked[0], _SMALLEST if asked[-1] > _SMALLEST else 1)
+    powers = [2**power for power in range(40) if start <= 2**power <= asked[-1]]
+    return sorted({*asked, *powers})
+
+
+def describe(plan: Plan) -> str:
+    """Say a plan in words: ``"restart 5 min, checkpoint write 30 s, checkpoint every 1 h, 30 d of work"``."""
+    parts = [f"restart {_value(plan, 'restart')}", f"checkpoint write {_value(plan, 'checkpoint_write')}"]
+    best = plan.values("checkpoint_interval")[0] == OPTIMAL
+    parts.append("checkpoints at the best interval" if best else f"checkpoint every {_value(plan, 'checkpoint_interval')}")
+    parts += [f"{name} {_value(plan, name)}" for name in ("queue", "detection") if _value(plan, name) != "0 s"]
+    return ", ".join([*parts, f"{_value(plan, 'productive')} of productive time"])
+
+
+def _value(plan: Plan, name: str) -> str:
+    value = plan.values(name)[0]
+    return format_seconds(seconds(value)) if isinstance(value, str) else value_label(value)

@@ -1,0 +1,179 @@
+"""The one look of all figures: colours by role, type sizes, axes, and how sizes and times are ticked.
+
+Colours are told apart by people with any of the common colour-vision deficiencies (they are the
+Okabe-Ito set, a few darkened until they stand 3:1 against white). Every role has a colour of its
+own, so that a figure written as SVG can swap each for a CSS variable and follow the page from
+light to dark (see `meantime.report.svg`).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+from meantime.report.numbers import count, duration
+
+LIGHT = {
+    "ink": "#1f2733",
+    "muted": "#5a6572",
+    "grid": "#dfe3e8",
+    "shade": "#f0f2f5",
+    "paper": "#fffffe",
+    "blue": "#0072b2",
+    "vermilion": "#d05500",
+    "green": "#00845f",
+    "purple": "#a8528c",
+    "ochre": "#a87400",
+    "sky": "#2f8fc4",
+}
+"""Colour of each role on white paper (PNG, print, light screens)."""
+
+DARK = {
+    "ink": "#e8ebef",
+    "muted": "#a3adb9",
+    "grid": "#343b45",
+    "shade": "#232931",
+    "paper": "#171b21",
+    "blue": "#5cb3ea",
+    "vermilion": "#f58c4b",
+    "green": "#3fc79a",
+    "purple": "#dd93c4",
+    "ochre": "#e3b341",
+    "sky": "#8fd0f5",
+}
+"""The same roles on a dark screen."""
+
+SERIES = ("blue", "vermilion", "green", "purple", "ochre", "sky")
+"""The order in which series take their colours."""
+
+WIDE = 7.2
+"""Width of a figure on paper and desktop screens, inches."""
+NARROW = 3.7
+"""Width of a figure on a phone, inches; type keeps its size, so less is put side by side."""
+
+_RC: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8.5,
+    "axes.labelcolor": LIGHT["muted"],
+    "axes.edgecolor": LIGHT["muted"],
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.facecolor": "none",
+    "grid.color": LIGHT["grid"],
+    "grid.linewidth": 0.7,
+    "text.color": LIGHT["ink"],
+    "text.parse_math": False,
+    "xtick.color": LIGHT["muted"],
+    "ytick.color": LIGHT["muted"],
+    "xtick.labelcolor": LIGHT["ink"],
+    "ytick.labelcolor": LIGHT["ink"],
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "xtick.major.size": 3,
+    "ytick.major.size": 3,
+    "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "butt",
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.labelcolor": LIGHT["ink"],
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 200,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "meantime",
+}
+
+_TIME_TICKS = {
+    1 / 3600: "1 s",
+    1 / 360: "10 s",
+    1 / 60: "1 min",
+    1 / 6: "10 min",
+    1.0: "1 h",
+    6.0: "6 h",
+    24.0: "1 d",
+    168.0: "1 week",
+    720.0: "30 d",
+    8760.0: "1 year",
+    87600.0: "10 years",
+    876000.0: "100 years",
+    8760000.0: "1,000 years",
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Apply the style to figures made or written inside the block; nothing stays changed after it."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make an empty figure, in inches, that belongs to no window and no global state."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
+    return figure
+
+
+def colour(role: str) -> str:
+    """Return the colour of a role on white paper, as ``"#rrggbb"``."""
+    return LIGHT[role]
+
+
+def literal(figure: Figure) -> Figure:
+    """Make every text of a figure literal: a ``$`` in a name from a log starts no formula."""
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # type: ignore[attr-defined]
+    return figure
+
+
+def gpu_axis(axes: Axes, sizes: Sequence[float] | np.ndarray, *, ticks: int, title: str = "GPUs of the job") -> None:
+    """Set the horizontal axis to GPUs, by powers of two, with at most `ticks` labels in full figures."""
+    low, high = int(np.ceil(np.log2(min(sizes)))), int(np.floor(np.log2(max(sizes))))
+    step = max(1, int(np.ceil((high - low) / max(ticks - 1, 1))))
+    positions = [2.0**power for power in range(high, low - 1, -step)][::-1]
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(positions))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
+    axes.set_xlabel(title)
+
+
+def time_axis(axes: Axes, low: float, high: float) -> None:
+    """Set the vertical axis to hours on a log scale, ticked in the units people use."""
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    inside = [tick for tick in _TIME_TICKS if low <= tick <= high]
+    axes.yaxis.set_major_locator(FixedLocator(inside if len(inside) > 1 else [low, high]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _TIME_TICKS.get(value) or duration(value)))
+
+
+def log_ticks(axes: Axes, low: float, high: float, *, most: int) -> None:
+    """Tick a horizontal log axis at 1, 2, 5 times powers of ten, or at powers of ten alone, written in full."""
+    powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        positions = [step * 10.0**power for power in powers for step in steps]
+        inside = [position for position in positions if low * 0.999 <= position <= high * 1.001]
+        if len(inside) <= most:
+            break
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_locator(FixedLocator(inside))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))

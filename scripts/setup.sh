@@ -51,7 +51,7 @@ touch "$unfinished"
 rm -f "$stamp"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 echo "Installing the locked packages into .venv (once; a minute or three)"
-.venv/bin/python -m pip install --quiet --require-hashes --requirement requirements.lock
-.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+.venv/bin/python -m pip install -qq --require-hashes --requirement requirements.lock
+.venv/bin/python -m pip install -qq --no-deps --no-build-isolation --editable .
 pwd -P >"$stamp"
 rm -f "$unfinished"

@@ -1,0 +1,242 @@
+"""Forecasts: draws of failure rates and a plan in, labelled figures out."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from meantime.errors import InputError
+from meantime.forecast.grid import DIMENSION, Grid, grid_of
+from meantime.forecast.limits import notes_of
+from meantime.forecast.plan import DURATIONS, Plan
+from meantime.forecast.run import figures_of_size
+from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
+from meantime.units import HOURS_PER_DAY
+
+SCHEMA = "meantime.forecast/1"
+SEED = 1
+MAX_GPUS = 10_000_000
+MAX_CELLS = 1_000_000
+
+_DESCRIBED = {
+    "rate": ("1/day", "failures per node-day of a job of this size"),
+    "mttf": ("h", "mean time to failure of the job"),
+    "checkpoint_interval": ("h", "checkpoint interval: each draw's own optimum, or the stated one"),
+    "chosen_interval": ("h", "checkpoint interval that the figures are for"),
+    "ettr": ("1", "expected ETTR (uncertainty of the rates and the plan)"),
+    "ettr_run": ("1", "ETTR of one run (uncertainty of the rates and the plan, and luck)"),
+    "ettr_kokolis": ("1", "expected ETTR by the first-order form of Kokolis et al. 2025"),
+    "failures_per_day": ("1/day", "failures of the job per day of wallclock"),
+    "gpu_hours_lost_per_day": ("h", "GPU-hours per day of wallclock without productive work, waiting included"),
+    "days_to_finish": ("day", "wallclock of one run from submission to end (uncertainty and luck)"),
+    "nodes": ("1", "nodes that the job occupies"),
+    "extrapolated": ("1", "whether the size lies beyond the largest job of the data"),
+}
+
+
+def forecast(
+    tree: xr.DataTree,
+    gpus: int | Iterable[int],
+    plan: Plan | None = None,
+    *,
+    cluster: str | None = None,
+    seed: int = SEED,
+) -> xr.Dataset:
+    """Forecast MTTF, ETTR and losses of jobs from a fit.
+
+    Parameters
+    ----------
+    tree
+        A fit, as `meantime.inference.fit` returns it.
+    gpus
+        Sizes of the job in GPUs, a dimension of the result.
+    plan
+        The plan of the run; fields given as lists become dimensions too.
+    cluster
+        Cluster to forecast for, or ``"new"``; may be left out where the fit has one cluster.
+    seed
+        Seed of every random draw. The figures of a size do not depend on the other sizes asked for.
+
+    Returns
+    -------
+    xarray.Dataset
+        See `forecast_rates`.
+
+    Raises
+    ------
+    InputError
+        If the sizes, the plan or the cluster cannot be used.
+    """
+    from meantime.inference import predict_rate, provenance
+
+    plan = Plan() if plan is None else plan
+    sizes = checked_gpus(gpus)
+    rate = predict_rate(tree, sizes, cluster=cluster, seed=seed)
+    data = tree["fit_data"].attrs if "fit_data" in tree else {}
+    result = forecast_rates(rate, plan, seed=seed, data_gpus_per_node=data.get("gpus_per_node"))
+    record = provenance(tree)
+    result.attrs["model"] = json.dumps(_model(record, cluster))
+    if record.get("diagnostics", {}).get("converged") is False:
+        result.attrs["notes"] = "\n".join(
+            filter(None, ["The fit did not converge: these figures cannot be relied on.", result.attrs["notes"]])
+        )
+    return result
+
+
+def forecast_rates(
+    rate: xr.DataArray, plan: Plan | None = None, *, seed: int = SEED, data_gpus_per_node: int | None = None
+) -> xr.Dataset:
+    """Forecast from draws of the failure rate, whatever they come from.
+
+    Parameters
+    ----------
+    rate
+        Failures per node-day, dims (sample, gpus) or (sample, component, gpus), coordinate `gpus`.
+        Components fail independently, so their rates add up. If attribute `largest_job_gpus` is there,
+        larger sizes are flagged as extrapolated (0: unknown, so all are).
+    plan
+        The plan of the run.
+    seed
+        Seed of the uncertain values of the plan and of the luck of the runs.
+    data_gpus_per_node
+        GPUs of a node of the data that the rates come from, to point out a plan with other nodes.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dims (gpus, *fields of the plan given as lists, figure), figure = mean, median, lower, upper
+        (equal-tailed 90 %). Variables `rate` and `mttf` (gpus, figure); `checkpoint_interval`, `ettr`,
+        `ettr_run`, `ettr_kokolis`, `failures_per_day`, `gpu_hours_lost_per_day`, `days_to_finish`;
+        `chosen_interval`, without figures; `nodes` (gpus / gpus_per_node, rounded up, while the hazard
+        counts part of a node as a part) and `extrapolated`, by gpus. Units are in `attrs`. Every field of
+        the plan is a coordinate, as text and, ending in ``_hours``, as a number; that of
+        `checkpoint_interval` is named `interval`.
+
+    Raises
+    ------
+    InputError
+        If the rates or the plan cannot be used.
+    """
+    plan = Plan() if plan is None else plan
+    draws = _checked_rate(rate)
+    sizes = checked_gpus(rate["gpus"].values.tolist())
+    grid = grid_of(plan, draws.shape[0], seed=seed)
+    if len(sizes) * grid.optimal.size > MAX_CELLS:
+        raise InputError(
+            f"{len(sizes):,} sizes x {grid.optimal.size:,} plans are too many; expected at most {MAX_CELLS:,} in all"
+        )
+    nodes = np.array(sizes) / plan.gpus_per_node
+    hazards = draws * nodes / HOURS_PER_DAY
+    per_size = [
+        figures_of_size(hazards[:, index], grid, gpus=size, seed=_seed_of(seed, size))
+        for index, size in enumerate(sizes)
+    ]
+    data: dict[str, Any] = {
+        "rate": (("gpus", "figure"), summarise(draws, axis=0)),
+        "mttf": (("gpus", "figure"), _mttf(hazards)),
+    }
+    for name in per_size[0]:
+        values = np.stack([figures[name] for figures in per_size])
+        dims = ("gpus", *(DIMENSION[field] for field in grid.lists), "figure")[: None if values.ndim == 3 else -1]
+        data[name] = (dims, values.reshape(len(sizes), *grid.shape, *values.shape[2:]))
+    largest = rate.attrs.get("largest_job_gpus")
+    data["nodes"] = ("gpus", np.ceil(nodes).astype(np.int64))
+    data["extrapolated"] = ("gpus", np.array([largest is not None and size > largest for size in sizes]))
+    result = xr.Dataset({name: data[name] for name in _DESCRIBED}, coords=_coordinates(sizes, grid))
+    for name, (unit, long_name) in _DESCRIBED.items():
+        result[name].attrs = {"units": unit, "long_name": long_name}
+    result.attrs = {
+        "schema": SCHEMA,
+        "interval_kind": KIND,
+        "interval_probability": PROBABILITY,
+        "gpus_per_node": plan.gpus_per_node,
+        "seed": seed,
+        "model": "{}",
+        "notes": "\n".join(notes_of(result, plan, largest, data_gpus_per_node)),
+    }
+    return result
+
+
+def stated_rate(per_1000_node_days: float | Sequence[float] | np.ndarray, gpus: int | Iterable[int]) -> xr.DataArray:
+    """Make rates for `forecast_rates` from a stated rate, or from draws of it, the same for every size.
+
+    Parameters
+    ----------
+    per_1000_node_days
+        Failures per 1,000 node-days: one number, or draws, shape (draws,).
+    gpus
+        Sizes of the job in GPUs.
+
+    Returns
+    -------
+    xarray.DataArray
+        Failures per node-day, dims (sample, component, gpus), the one component ``"all"``.
+    """
+    values = np.atleast_1d(np.asarray(per_1000_node_days, dtype=float)) / 1000
+    sizes = checked_gpus(gpus)
+    return xr.DataArray(
+        np.broadcast_to(values[:, None, None], (values.size, 1, len(sizes))),
+        dims=("sample", "component", "gpus"),
+        coords={"component": ["all"], "gpus": sizes},
+    )
+
+
+def checked_gpus(gpus: int | Iterable[int]) -> list[int]:
+    """Return sizes of jobs as a list of whole numbers.
+
+    Raises
+    ------
+    InputError
+        If there is none, one is repeated, or one is no whole number from 1 to `MAX_GPUS`.
+    """
+    sizes = [gpus] if isinstance(gpus, int | float | np.number | str) else list(gpus)
+    for size in sizes:
+        whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        if not whole or not 1 <= size <= MAX_GPUS:
+            raise InputError(f"gpus is {size!r}; expected whole numbers of GPUs from 1 to {MAX_GPUS:,}")
+    if not sizes or len(set(sizes)) < len(sizes):
+        raise InputError(f"gpus is {sizes!r}; expected at least one size and none twice")
+    return [int(size) for size in sizes]
+
+
+def _checked_rate(rate: xr.DataArray) -> np.ndarray:
+    if set(rate.dims) - {"component"} != {"sample", "gpus"} or "gpus" not in rate.coords:
+        raise InputError(f"rate has dims {rate.dims}; expected (sample, component, gpus) with coordinate gpus")
+    total = rate.sum("component", skipna=False) if "component" in rate.dims else rate
+    draws = total.transpose("sample", "gpus").values.astype(float)
+    bad = np.argwhere(~(np.isfinite(draws) & (draws >= 0)))
+    if draws.size == 0 or bad.size:
+        where = f"sample {bad[0][0]}, {rate['gpus'].values[bad[0][1]]} GPUs" if bad.size else "no draws"
+        raise InputError(f"rate cannot be used ({where}); expected finite failures per node-day, 0 or more")
+    return draws
+
+
+def _mttf(hazards: np.ndarray) -> np.ndarray:
+    """Figures of 1/hazard; its quantiles are the inverses of the hazard's, in reverse."""
+    with np.errstate(divide="ignore"):
+        return np.column_stack([(1 / hazards).mean(axis=0), 1 / summarise(hazards, axis=0)[:, [1, 3, 2]]])
+
+
+def _coordinates(sizes: list[int], grid: Grid) -> dict[str, Any]:
+    coordinates: dict[str, Any] = {"gpus": ("gpus", np.array(sizes, dtype=np.int64), {"long_name": "GPUs of the job"})}
+    for name in DURATIONS:
+        target = DIMENSION[name]
+        texts: Any = np.array(grid.labels[name], dtype=str)
+        lengths: Any = np.array(grid.lengths[name])
+        hours = {"units": "h", "long_name": f"{name} of the plan"}
+        if name in grid.lists:
+            coordinates |= {target: (target, texts), f"{target}_hours": (target, lengths, hours)}
+        else:
+            coordinates |= {target: ((), texts[0]), f"{target}_hours": ((), lengths[0], hours)}
+    return coordinates | {"figure": list(FIGURES)}
+
+
+def _model(record: dict[str, Any], cluster: str | None) -> dict[str, Any]:
+    kept = {key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record}
+    return kept | ({"cluster": cluster} if cluster else {})
+
+
+def _seed_of(seed: int, size: int) -> int:
+    return int(np.random.SeedSequence([seed, size]).generate_state(1)[0] >> 1)

@@ -1,0 +1,135 @@
+"""What becomes of a run of one size: figures of ETTR, time and loss from draws of its hazard."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from meantime import ettr
+from meantime.forecast.grid import Grid
+from meantime.forecast.interval import best_interval, condense
+from meantime.intervals import LOWER, UPPER, summarise
+from meantime.units import HOURS_PER_DAY
+
+LUCK_DRAWS = 4_000
+"""Smallest number of runs drawn for the realised figures."""
+
+_TERMS = ("checkpoint_write", "restart", "detection", "queue", "productive")
+_QUANTILES = (0.5, LOWER, UPPER)
+
+
+def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> dict[str, np.ndarray]:
+    """Work out the figures of every plan of a grid for jobs of one size.
+
+    Where nothing but the hazard is uncertain, every expected figure rises or falls with the hazard, so
+    that its quantiles are its values at the quantiles of the hazard; means are taken over the draws.
+
+    Parameters
+    ----------
+    hazard
+        Draws of the job's hazard in failures per hour, shape (draws,).
+    grid
+        The plans.
+    gpus
+        Size of the job.
+    seed
+        Seed of the luck of the runs.
+
+    Returns
+    -------
+    dict[str, numpy.ndarray]
+        Shape (plans, 4), the figures of `meantime.intervals.FIGURES`: `ettr`, `ettr_run`, `ettr_kokolis`
+        (all without unit), `checkpoint_interval` (hours), `failures_per_day`, `gpu_hours_lost_per_day`,
+        `days_to_finish`; and `chosen_interval` (hours), shape (plans,).
+    """
+    n_draws = hazard.size
+    points, weights = (hazard, np.full(n_draws, 1 / n_draws)) if grid.uncertain else condense(hazard)
+    at = hazard if grid.uncertain else np.concatenate([hazard, np.quantile(hazard, _QUANTILES)])
+    terms = {name: grid.hours[name] for name in _TERMS}
+    with jax.enable_x64(True):
+        arrays = _expected(
+            jnp.asarray(at),
+            jnp.asarray(points),
+            jnp.asarray(weights),
+            {name: jnp.asarray(value) for name, value in terms.items()},
+            jnp.asarray(grid.hours["checkpoint_interval"]),
+            jnp.asarray(grid.optimal),
+            search=bool(grid.optimal.any()),
+        )
+    values = {name: np.asarray(value) for name, value in arrays.items()}
+    used, chosen = values.pop("used"), values.pop("chosen")
+    result = {
+        name: summarise(value) if grid.uncertain else _at_quantiles(value, n_draws) for name, value in values.items()
+    }
+    expected_days = result.pop("expected_days")[:, 0]
+    wallclock, productive = _runs(hazard, used, terms, seed=seed)
+    result["ettr_run"] = summarise(productive / wallclock)
+    result["days_to_finish"] = np.column_stack([expected_days, summarise(wallclock / HOURS_PER_DAY)[:, 1:]])
+    result["gpu_hours_lost_per_day"] = gpus * HOURS_PER_DAY * (1 - result["ettr"][:, [0, 1, 3, 2]])
+    result["chosen_interval"] = np.median(chosen, axis=1)
+    return result
+
+
+@partial(jax.jit, static_argnames="search")
+def _expected(
+    hazard: jax.Array,
+    points: jax.Array,
+    weights: jax.Array,
+    terms: dict[str, jax.Array],
+    interval: jax.Array,
+    optimal: jax.Array,
+    *,
+    search: bool,
+) -> dict[str, jax.Array]:
+    """Values at every hazard, shape (plans, hazards); `used` and `chosen` (plans, 1 or hazards)."""
+    write, restart, detection, queue, productive = (terms[name] for name in _TERMS)
+    used = chosen = own = interval
+    if search:
+        plan = {"detection": detection, "queue": queue, "productive": productive}
+        chosen = jnp.where(optimal, best_interval(points, weights, write, restart, **plan), interval)
+        own = jnp.where(optimal, jnp.minimum(ettr.optimal_interval(hazard, write), productive), interval)
+        used = chosen
+    used = jnp.minimum(used, productive)
+    expected = ettr.renewal(hazard, used, write, restart, detection=detection, queue=queue, productive=productive)
+    paper = ettr.kokolis(hazard, used, write, restart, queue=queue, productive=productive)
+    shape = expected.shape
+    return {
+        "ettr": expected,
+        "ettr_kokolis": jnp.broadcast_to(paper, shape),
+        "checkpoint_interval": jnp.broadcast_to(own, shape),
+        "failures_per_day": jnp.broadcast_to(HOURS_PER_DAY * hazard / (1 + hazard * (detection + queue)), shape),
+        "expected_days": productive / HOURS_PER_DAY / expected,
+        "used": used,
+        "chosen": chosen,
+    }
+
+
+def _at_quantiles(values: np.ndarray, n_draws: int) -> np.ndarray:
+    """Take the figures of functions of the hazard from their values at its draws and its quantiles."""
+    mean = values[:, :n_draws].mean(axis=1)
+    median, one, other = values[:, n_draws:].T
+    return np.stack([mean, median, np.minimum(one, other), np.maximum(one, other)], axis=-1)
+
+
+def _runs(
+    hazard: np.ndarray, used: np.ndarray, terms: dict[str, np.ndarray], *, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw single runs: wallclock and productive hours, shape (plans, runs); each posterior draw has equally many."""
+    repeats = -(-LUCK_DRAWS // hazard.size)
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        return np.tile(values, repeats) if values.shape[-1] > 1 else values
+
+    write, restart, detection, queue, productive = (spread(terms[name]) for name in _TERMS)
+    wallclock = ettr.sample_wallclock(
+        seed,
+        np.tile(hazard, repeats),
+        spread(used),
+        write,
+        restart,
+        detection=detection,
+        queue=queue,
+        productive=productive,
+    )
+    return np.asarray(wallclock), productive

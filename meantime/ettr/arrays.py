@@ -14,11 +14,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy.typing as npt
 
 from meantime.errors import InputError
 
-type ArrayLike = npt.ArrayLike | jax.Array
+type ArrayLike = Any
 """Numbers, NumPy arrays or JAX arrays; all arguments of a function broadcast against each other."""
 
 type Array = Any

@@ -10,6 +10,8 @@ from meantime.errors import InputError
 from meantime.ettr.arrays import Array, ArrayLike, as_jax, as_numpy
 from meantime.ettr.segments import cut
 
+type _State = tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]
+
 _TOGETHER = 1 << 14
 """About so many runs go through the event loop side by side, when there are several plans."""
 
@@ -151,11 +153,11 @@ def _runs(
     ending = last + (write if last_write else 0)
     mean_gap = jnp.where(hazard == 0, jnp.inf, 1 / jnp.where(hazard == 0, 1, hazard))
 
-    def failing(state: tuple[jax.Array, ...]) -> jax.Array:
+    def failing(state: _State) -> jax.Array:
         step, _, _, _, _, running = state
         return (step <= max_failures) & jnp.any(running)
 
-    def until_failure(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+    def until_failure(state: _State) -> _State:
         step, key, done, wall, failures, running = state
         key, draw = jax.random.split(key)
         gap = jax.random.exponential(draw, (n_runs,), dtype=wall.dtype)

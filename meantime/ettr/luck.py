@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from meantime.errors import InputError
-from meantime.ettr.arrays import ArrayLike, array_function, as_numpy
+from meantime.ettr.arrays import Array, ArrayLike, array_function, as_numpy
 from meantime.ettr.segments import cut
 from meantime.ettr.special import truncated_exponential
 
-_CHUNK = 1 << 17
+_CHUNK = 1 << 16
 _EXACT_UP_TO = 32
 """Sums of so many lost times are drawn term by term, longer ones from a distribution with their three cumulants."""
 _POISSON_UP_TO = 1e15
@@ -138,12 +138,12 @@ def _draw(
 
 
 @array_function()
-def _cut(interval: ArrayLike, productive: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return tuple(cut(interval, productive))
+def _cut(interval: ArrayLike, productive: ArrayLike) -> Array:
+    return cut(interval, productive)
 
 
 @array_function()
-def _cumulants(y: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _cumulants(y: ArrayLike) -> Array:
     return truncated_exponential(y)
 
 

@@ -1,0 +1,40 @@
+"""Sphinx configuration. Every example on these pages runs when they are built; a warning is an error."""
+
+from importlib.metadata import version as installed
+
+project = "meantime"
+author = "the meantime developers"
+copyright = author  # noqa: A001
+version = release = installed("meantime")
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+nitpicky = False
+
+html_theme = "furo"
+html_title = f"meantime {release}"
+html_show_sphinx = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_merge_streams = True
+
+# The reference lists what each sub-package names in __all__, re-exported names included.
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autosummary_imported_members = False
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+numpydoc_show_class_members = False

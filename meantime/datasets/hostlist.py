@@ -1,0 +1,95 @@
+"""Host lists as Slurm writes them: ``rsc[001-016,020],gpu-a7``.
+
+A few lines of our own, because the libraries for this on PyPI are under the GPL or LGPL.
+"""
+
+import itertools
+import re
+
+import polars as pl
+
+MAX_HOSTS = 1_000_000
+"""Most names that one list may stand for."""
+
+_NO_HOSTS = ("", "None assigned", "(null)", "None", "Unknown", "N/A")
+_ELEMENT = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
+_PIECE = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+def expand_hosts(text: str) -> list[str] | None:
+    """Expand one host list; None if it is malformed or stands for more than `MAX_HOSTS` names.
+
+    Examples
+    --------
+    >>> expand_hosts("rsc[001-003,020],gpu-a7")
+    ['rsc001', 'rsc002', 'rsc003', 'rsc020', 'gpu-a7']
+    """
+    hosts: list[str] = []
+    position = 0
+    text = text.strip()
+    while position < len(text):
+        element = _ELEMENT.match(text, position)
+        if element is None:
+            return None
+        expanded = _expand_element(element.group(), MAX_HOSTS - len(hosts))
+        if expanded is None:
+            return None
+        hosts += expanded
+        position = element.end()
+        if position < len(text):
+            if text[position] != "," or position + 1 == len(text):
+                return None
+            position += 1
+    return hosts
+
+
+def expand_column(lists: pl.Series) -> pl.Series:
+    """Expand a column of host lists to lists of names; null where no host is named or the list is malformed."""
+    unique = lists.unique().drop_nulls()
+    unique = unique.filter(~unique.is_in(_NO_HOSTS))
+    plain = ~unique.str.contains(r"[\[\]\s]")
+    simple = unique.filter(plain)
+    other = unique.filter(~plain)
+    names = pl.DataFrame(
+        {
+            "list": pl.concat([simple, other]),
+            "nodes": pl.concat(
+                [simple.str.split(","), pl.Series([expand_hosts(t) for t in other.to_list()], dtype=pl.List(pl.String))]
+            ),
+        },
+        schema={"list": pl.String, "nodes": pl.List(pl.String)},
+    )
+    joined = pl.DataFrame({"list": lists}, schema={"list": pl.String})
+    return joined.join(names, on="list", how="left", maintain_order="left")["nodes"]
+
+
+def _expand_element(element: str, room: int) -> list[str] | None:
+    choices: list[list[str]] = []
+    total = 1
+    for ranges, literal in _PIECE.findall(element):
+        names = [literal] if literal else _expand_ranges(ranges, room)
+        if not names:
+            return None
+        total *= len(names)
+        if total > room:
+            return None
+        choices.append(names)
+    if len(choices) == 2 and len(choices[0]) == 1:
+        prefix = choices[0][0]
+        return [prefix + number for number in choices[1]]
+    return ["".join(parts) for parts in itertools.product(*choices)]
+
+
+def _expand_ranges(text: str, room: int) -> list[str] | None:
+    numbers: list[str] = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            return None
+        low, high = match.group(1), match.group(2) or match.group(1)
+        if int(high) < int(low) or int(high) - int(low) >= room:
+            return None
+        width = len(low)
+        numbers += [f"{i:0{width}d}" for i in range(int(low), int(high) + 1)]
+    return numbers

@@ -4,7 +4,7 @@ from importlib.metadata import version as installed
 
 project = "meantime"
 author = "the meantime developers"
-copyright = author  # noqa: A001
+copyright = author
 version = release = installed("meantime")
 
 extensions = [
@@ -16,7 +16,8 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
-nitpicky = False
+default_role = "py:obj"
+highlight_language = "none"  # literal blocks in docstrings are formulas
 
 html_theme = "furo"
 html_title = f"meantime {release}"

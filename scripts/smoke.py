@@ -16,6 +16,11 @@ def check_package(root: Path) -> None:
     assert files(meantime).joinpath("py.typed").is_file(), "py.typed is missing"
     missing = [name for name in meantime.__all__ if not hasattr(meantime, name)]
     assert not missing, f"public names that do not load: {missing}"
+    from meantime.datasets import published
+
+    for name in published.list_published():
+        assert getattr(published, name)() is not None
+    assert int(published.load_llama3()["failures"].sum()) == 419, "not the published counts"
     print(f"meantime {meantime.__version__} from {home.parent}")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LAYERS = ("cli", "report", "forecast", "ettr", "inference", "models", "datasets")
+LAYERS = ("cli", "demo", "report", "forecast", "ettr", "inference", "models", "datasets")
 FOUNDATIONS = ("errors", "files", "intervals", "units")
 
 

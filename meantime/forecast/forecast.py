@@ -1,7 +1,9 @@
 """Forecasts: draws of failure rates and a plan in, labelled figures out."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -129,10 +131,14 @@ def forecast_rates(
         )
     nodes = np.array(sizes) / plan.gpus_per_node
     hazards = draws * nodes / HOURS_PER_DAY
-    per_size = [
-        figures_of_size(hazards[:, index], grid, gpus=size, seed=_seed_of(seed, size))
-        for index, size in enumerate(sizes)
-    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the work is done in NumPy and JAX, outside Python's lock
+        per_size = list(
+            pool.map(
+                lambda hazard, size: figures_of_size(hazard, grid, gpus=size, seed=_seed_of(seed, size)),
+                hazards.T,
+                sizes,
+            )
+        )
     data: dict[str, Any] = {
         "rate": (("gpus", "figure"), summarise(draws, axis=0)),
         "mttf": (("gpus", "figure"), _mttf(hazards)),

@@ -70,10 +70,15 @@ def array_function[**P](*static: str) -> Callable[[Callable[P, Array]], Callable
 
 
 def as_jax(values: Mapping[str, ArrayLike]) -> dict[str, jax.Array]:
-    """Bring arguments to one floating type: float32 or what the JAX arrays among them have above that."""
+    """Bring arguments to one floating type, the widest among the arrays and at least float32.
+
+    Whole numbers count as JAX's default float, Python numbers as nothing.
+    """
     arrays = {name: _plain(value) for name, value in values.items()}
-    dtype = jnp.result_type(jnp.float32, *arrays.values())
-    return {name: jnp.asarray(value, dtype) for name, value in arrays.items()}
+    types = [array.dtype for array in arrays.values() if not isinstance(array, int | float)]
+    default = jnp.result_type(float)
+    dtype = jnp.result_type(jnp.float32, *(t if jnp.issubdtype(t, jnp.inexact) else default for t in types))
+    return {name: jnp.asarray(array, dtype) for name, array in arrays.items()}
 
 
 def as_numpy(values: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:

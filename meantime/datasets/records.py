@@ -38,15 +38,15 @@ def read_records(data: bytes, header: Header, *, file: str) -> Records:
     InputError
         If no row holds the header's delimiter, or a name occurs twice in the header over different values.
     """
-    body = data[header.start :].rstrip(b"\r\n")
-    if not body.strip():
+    stop = _last_text(data)
+    if stop <= header.start:
         frame = pl.DataFrame(schema={**dict.fromkeys(header.columns, pl.String), LINE: pl.Int64})
         return Records(frame=frame, quarantine=empty_quarantine(), folded={}, notes=())
-    regular = _read_regular(body, header)
+    regular = _read_regular(data, header, stop)
     if regular is not None:
         _check_repeats(regular, header, file)
         return Records(frame=regular, quarantine=empty_quarantine(), folded={}, notes=())
-    text = body.decode("utf-8", errors="replace")
+    text = data[header.start : stop].decode("utf-8", errors="replace")
     frame, bad = split_quoted(text, header) if header.quoted else split_ragged(text, header)
     if frame.is_empty() and header.delimiter not in text:
         raise InputError(
@@ -65,21 +65,35 @@ def line_texts(data: bytes, lines: Iterable[int]) -> list[str]:
     return [data[starts[i - 1] : stops[i - 1]].decode("utf-8", errors="replace").rstrip("\r") for i in lines]
 
 
-def _read_regular(body: bytes, header: Header) -> pl.DataFrame | None:
+def _last_text(data: bytes) -> int:
+    """Find where the last line with text ends."""
+    stop = len(data)
+    while stop and data[stop - 1] in b"\r\n":
+        stop -= 1
+    return stop
+
+
+def _read_regular(data: bytes, header: Header, stop: int) -> pl.DataFrame | None:
     """Read the common case, or return None where any row needs a closer look.
 
     The delimiters of all rows add up to those of the header in every row, and polars refuses a row
     with more of them: so each row has exactly as many.
     """
-    delimiter = header.delimiter.encode()
-    lines = body.count(b"\n") + 1
-    odd = len(delimiter) > 1 or b"\0" in body or (header.quoted and b'"' in body) or header.text.encode() in body
-    if odd or len(header.names) < 2 or body.count(delimiter) != (len(header.names) - 1) * lines:
+    delimiter, start = header.delimiter.encode(), header.start
+    lines = data.count(b"\n", start, stop) + 1
+    if len(delimiter) > 1 or len(header.names) < 2:
+        return None
+    if data.count(delimiter, start, stop) != (len(header.names) - 1) * lines:
+        return None
+    if data.find(b"\0", start) >= 0 or data.find(header.text.encode(), start) >= 0:
+        return None
+    if (header.quoted and data.find(b'"', start) >= 0) or len(data) > stop + 2:
         return None
     try:
         frame = pl.read_csv(
-            body,
+            data,
             has_header=False,
+            skip_lines=header.line,
             schema=dict.fromkeys(header.columns, pl.String),
             separator=header.delimiter,
             quote_char=None,

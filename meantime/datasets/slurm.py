@@ -63,6 +63,14 @@ def state_map(raw: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def whole_numbers(text: pl.Series) -> pl.Series:
+    """Write out numbers that Slurm shortened: ``2K`` is 2048 (``sacct --noconvert`` leaves them whole)."""
+    short = text.str.contains(r"^\d+(\.\d+)?[KM]$")
+    if not short.any():
+        return text
+    return text.zip_with(~short, _number(text).cast(pl.String))
+
+
 def count_gpus(tres: pl.Series) -> pl.Series:
     """Count the GPUs of TRES text such as ``billing=8,gres/gpu:a100=8,gres/gpu=8,node=1``.
 
@@ -70,18 +78,26 @@ def count_gpus(tres: pl.Series) -> pl.Series:
     are the same GPUs. Text without either gives 0, empty text gives null (not known).
     """
     unique = tres.unique().drop_nulls()
-    counts = pl.DataFrame({"tres": unique}, schema={"tres": pl.String}).with_columns(
-        pl.when(pl.col("tres") != "")
-        .then(
-            pl.coalesce(
-                pl.col("tres").str.extract(r"(?:^|,)gres/gpu=(\d+)(?:,|$)").cast(pl.Int64, strict=False),
-                pl.col("tres")
-                .str.extract_all(r"(?:^|,)gres/gpu:[^=,]+=\d+")
-                .list.eval(pl.element().str.extract(r"=(\d+)$").cast(pl.Int64, strict=False))
-                .list.sum(),
-            )
-        )
-        .alias("gpus")
+    unique = unique.filter(unique != "")
+    typed = (
+        pl.DataFrame({"tres": unique, "part": unique.str.extract_all(r"gres/gpu:[^=,]+=[\d.]+[KM]?")})
+        .explode("part")
+        .with_columns(_number(pl.col("part").str.extract(r"=(.+)$")).alias("gpus"))
+        .group_by("tres")
+        .agg(pl.col("gpus").sum())
+    )
+    total = _number(pl.col("tres").str.extract(r"(?:^|,)gres/gpu=([\d.]+[KM]?)(?:,|$)"))
+    counts = (
+        pl.DataFrame({"tres": unique}, schema={"tres": pl.String})
+        .join(typed, on="tres", how="left")
+        .with_columns(pl.coalesce(total, "gpus", pl.lit(0)).alias("gpus"))
     )
     joined = pl.DataFrame({"tres": tres}, schema={"tres": pl.String})
     return joined.join(counts, on="tres", how="left", maintain_order="left")["gpus"]
+
+
+def _number[T: (pl.Expr, pl.Series)](text: T) -> T:
+    """Turn digits with or without K (1024) or M into a whole number; anything else is null."""
+    digits = text.str.strip_suffix("K").str.strip_suffix("M").cast(pl.Float64, strict=False)
+    kilo, mega = text.str.ends_with("K").cast(pl.Int64), text.str.ends_with("M").cast(pl.Int64)
+    return (digits * (1 + 1023 * kilo + 1048575 * mega)).round().cast(pl.Int64, strict=False)

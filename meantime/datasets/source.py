@@ -6,6 +6,7 @@ A file of more than `MAX_BYTES` unpacked bytes is refused; split it, or convert 
 import gzip
 import lzma
 import os
+import re
 import zlib
 from pathlib import Path
 from typing import IO
@@ -33,6 +34,7 @@ _BINARY = {
     b"ORC": "an ORC file",
     b"ARROW1": "an Arrow file",
 }
+_CONTENT = re.compile(rb"[^\x00\s]")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\v\x1b\x1c\x1d\x1e\x1f")
 ACCEPTED = "text (sacct output, CSV, JSON lines; plain, .gz, .xz or .zst) or Parquet"
 
@@ -63,7 +65,7 @@ def read_bytes(path: PathLike) -> bytes:
     if packing is None and suffix in _MAGIC and head:
         raise InputError(f"{path}: is named {suffix} but does not hold {suffix[1:]} data; expected {ACCEPTED}")
     data = _unpack(path, packing) if packing else _read_plain(path)
-    if not data.strip(b"\x00 \t\r\n"):
+    if not _CONTENT.search(data):
         raise InputError(f"{path}: is empty; expected {ACCEPTED}")
     return _as_utf8(path, data)
 

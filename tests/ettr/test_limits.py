@@ -106,9 +106,8 @@ def test_hopeless_plans_have_the_smallest_ettr() -> None:
     assert ettr.renewal(jnp.float32(34.0), 8766.0) == np.finfo(np.float32).tiny
 
 
-def test_float32_agrees_with_float64() -> None:
-    seed = 7
-    print(f"seed {seed}")
+@pytest.mark.parametrize("seed", [7])
+def test_float32_agrees_with_float64(seed: int) -> None:
     rng = np.random.default_rng(seed)
     plan = np.exp(rng.uniform(np.log(SECOND), np.log(100), (6, 20_000))).astype(np.float32)
     hazard = np.exp(rng.uniform(np.log(1e-5), np.log(34), 20_000)).astype(np.float32)

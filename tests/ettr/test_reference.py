@@ -21,8 +21,11 @@ TABLE = [
 ]
 
 
+@pytest.mark.parametrize("seed", [20250301])
 @pytest.mark.parametrize(("write", "gpus", "mttf", "simulated", "exact", "paper"), TABLE)
-def test_table_of_plans(write: int, gpus: int, mttf: float, simulated: float, exact: float, paper: float) -> None:
+def test_table_of_plans(
+    write: int, gpus: int, mttf: float, simulated: float, exact: float, paper: float, seed: int
+) -> None:
     hazard = ettr.hazard_of(gpus / 8, RSC1)
     w, u0 = write * SECOND, 5 * MINUTE
     tau = ettr.young(hazard, w)
@@ -30,8 +33,6 @@ def test_table_of_plans(write: int, gpus: int, mttf: float, simulated: float, ex
     assert ettr.renewal(hazard, tau, w, u0) == pytest.approx(exact, abs=0.0006)
     assert ettr.kokolis(hazard, tau, w, u0) == pytest.approx(paper, abs=0.0006)
 
-    seed = 20250301
-    print(f"seed {seed}")
     productive = 1000.0
     wall = ettr.simulate(seed, hazard, tau, w, u0, productive=productive, n_runs=400)
     measured = productive / wall.mean()

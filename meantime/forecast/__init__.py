@@ -2,11 +2,11 @@
 
 from meantime.forecast.forecast import forecast as forecast
 from meantime.forecast.forecast import forecast_rates as forecast_rates
-from meantime.forecast.forecast import stated_rate as stated_rate
 from meantime.forecast.output import to_csv as to_csv
 from meantime.forecast.output import to_json as to_json
 from meantime.forecast.plan import Plan as Plan
 from meantime.forecast.point import ettr_point as ettr_point
+from meantime.forecast.rates import stated_rate as stated_rate
 from meantime.forecast.rows import flat_rows as flat_rows
 from meantime.forecast.rows import notes as notes
 from meantime.forecast.rows import table_rows as table_rows

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,13 +13,13 @@ from meantime.errors import InputError
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.limits import notes_of
 from meantime.forecast.plan import DURATIONS, Plan
+from meantime.forecast.rates import checked_gpus, summed
 from meantime.forecast.run import figures_of_size
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
 from meantime.units import HOURS_PER_DAY
 
 SCHEMA = "meantime.forecast/1"
 SEED = 1
-MAX_GPUS = 10_000_000
 MAX_CELLS = 1_000_000
 
 _DESCRIBED = {
@@ -122,7 +122,7 @@ def forecast_rates(
         If the rates or the plan cannot be used.
     """
     plan = Plan() if plan is None else plan
-    draws = _checked_rate(rate)
+    draws = summed(rate)
     sizes = checked_gpus(rate["gpus"].values.tolist())
     grid = grid_of(plan, draws.shape[0], seed=seed)
     if len(sizes) * grid.optimal.size > MAX_CELLS:
@@ -163,60 +163,6 @@ def forecast_rates(
         "notes": "\n".join(notes_of(result, plan, largest, data_gpus_per_node)),
     }
     return result
-
-
-def stated_rate(per_1000_node_days: float | Sequence[float] | np.ndarray, gpus: int | Iterable[int]) -> xr.DataArray:
-    """Make rates for `forecast_rates` from a stated rate, or from draws of it, the same for every size.
-
-    Parameters
-    ----------
-    per_1000_node_days
-        Failures per 1,000 node-days: one number, or draws, shape (draws,).
-    gpus
-        Sizes of the job in GPUs.
-
-    Returns
-    -------
-    xarray.DataArray
-        Failures per node-day, dims (sample, component, gpus), the one component ``"all"``.
-    """
-    values = np.atleast_1d(np.asarray(per_1000_node_days, dtype=float)) / 1000
-    sizes = checked_gpus(gpus)
-    return xr.DataArray(
-        np.broadcast_to(values[:, None, None], (values.size, 1, len(sizes))),
-        dims=("sample", "component", "gpus"),
-        coords={"component": ["all"], "gpus": sizes},
-    )
-
-
-def checked_gpus(gpus: int | Iterable[int]) -> list[int]:
-    """Return sizes of jobs as a list of whole numbers.
-
-    Raises
-    ------
-    InputError
-        If there is none, one is repeated, or one is no whole number from 1 to `MAX_GPUS`.
-    """
-    sizes = [gpus] if isinstance(gpus, int | float | np.number | str) else list(gpus)
-    for size in sizes:
-        whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
-        if not whole or not 1 <= size <= MAX_GPUS:
-            raise InputError(f"gpus is {size!r}; expected whole numbers of GPUs from 1 to {MAX_GPUS:,}")
-    if not sizes or len(set(sizes)) < len(sizes):
-        raise InputError(f"gpus is {sizes!r}; expected at least one size and none twice")
-    return [int(size) for size in sizes]
-
-
-def _checked_rate(rate: xr.DataArray) -> np.ndarray:
-    if set(rate.dims) - {"component"} != {"sample", "gpus"} or "gpus" not in rate.coords:
-        raise InputError(f"rate has dims {rate.dims}; expected (sample, component, gpus) with coordinate gpus")
-    total = rate.sum("component", skipna=False) if "component" in rate.dims else rate
-    draws = total.transpose("sample", "gpus").values.astype(float)
-    bad = np.argwhere(~(np.isfinite(draws) & (draws >= 0)))
-    if draws.size == 0 or bad.size:
-        where = f"sample {bad[0][0]}, {rate['gpus'].values[bad[0][1]]} GPUs" if bad.size else "no draws"
-        raise InputError(f"rate cannot be used ({where}); expected finite failures per node-day, 0 or more")
-    return draws
 
 
 def _mttf(hazards: np.ndarray) -> np.ndarray:

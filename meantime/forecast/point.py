@@ -7,8 +7,8 @@ import numpy as np
 
 from meantime import ettr
 from meantime.errors import InputError
-from meantime.forecast.forecast import checked_gpus
 from meantime.forecast.plan import OPTIMAL, Plan, fixed_hours
+from meantime.forecast.rates import checked_gpus
 from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR, Duration
 
 SCHEMA = "meantime.ettr/1"

@@ -63,7 +63,8 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
     wallclock, productive = single_runs(hazard, used, terms, seed=seed)
     result["ettr_run"] = _not_inside(figures_of_runs(productive / wallclock), result["ettr"])
     if terms["productive"].shape[1] == 1:
-        days = terms["productive"] / HOURS_PER_DAY / result["ettr_run"][:, [0, 1, 3, 2]]
+        with np.errstate(over="ignore"):  # a run without hope never ends
+            days = terms["productive"] / HOURS_PER_DAY / result["ettr_run"][:, [0, 1, 3, 2]]
     else:
         days = figures_of_runs(wallclock / HOURS_PER_DAY)
     result["days_to_finish"] = np.column_stack([expected_days, days[:, 1:]])

@@ -1,0 +1,92 @@
+"""Failure rates and job sizes as forecasts take them."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import xarray as xr
+
+from meantime.errors import InputError
+from meantime.units import PER_1000_NODE_DAYS
+
+MAX_GPUS = 10_000_000
+
+
+def stated_rate(per_1000_node_days: float | Sequence[float] | np.ndarray, gpus: int | Iterable[int]) -> xr.DataArray:
+    """Make rates for `forecast_rates` from a stated rate, or from draws of it, the same for every size.
+
+    Parameters
+    ----------
+    per_1000_node_days
+        Failures per 1,000 node-days: one number, or draws, shape (draws,).
+    gpus
+        Sizes of the job in GPUs.
+
+    Returns
+    -------
+    xarray.DataArray
+        Failures per node-day, dims (sample, component, gpus), the one component ``"all"``.
+
+    Raises
+    ------
+    InputError
+        If the rate is no number or no 1-D array, or a size cannot be used.
+    """
+    try:
+        values = np.atleast_1d(np.asarray(per_1000_node_days, dtype=float)) / PER_1000_NODE_DAYS
+    except (TypeError, ValueError) as error:
+        raise InputError(f"rate is {per_1000_node_days!r}; expected failures per 1,000 node-days, such as 6.5") from error
+    if values.ndim != 1:
+        raise InputError(f"rate has shape {values.shape}; expected one number or a 1-D array of draws")
+    sizes = checked_gpus(gpus)
+    return xr.DataArray(
+        np.broadcast_to(values[:, None, None], (values.size, 1, len(sizes))),
+        dims=("sample", "component", "gpus"),
+        coords={"component": ["all"], "gpus": sizes},
+    )
+
+
+def checked_gpus(gpus: int | Iterable[int]) -> list[int]:
+    """Return sizes of jobs as a list of whole numbers.
+
+    Raises
+    ------
+    InputError
+        If there is none, one is repeated, or one is no whole number from 1 to `MAX_GPUS`.
+    """
+    sizes = [gpus] if isinstance(gpus, int | float | np.number | str) else list(gpus)
+    for size in sizes:
+        whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        if not whole or not 1 <= size <= MAX_GPUS:
+            raise InputError(f"gpus is {size!r}; expected whole numbers of GPUs from 1 to {MAX_GPUS:,}")
+    if not sizes or len(set(sizes)) < len(sizes):
+        raise InputError(f"gpus is {sizes!r}; expected at least one size and none twice")
+    return [int(size) for size in sizes]
+
+
+def summed(rate: xr.DataArray) -> np.ndarray:
+    """Add up the rates of the components, which fail independently.
+
+    Parameters
+    ----------
+    rate
+        Failures per node-day, dims (sample, gpus) or (sample, component, gpus).
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (samples, sizes).
+
+    Raises
+    ------
+    InputError
+        If dims are missing, there are no draws, or a rate is negative or not finite.
+    """
+    if set(rate.dims) - {"component"} != {"sample", "gpus"} or "gpus" not in rate.coords:
+        raise InputError(f"rate has dims {rate.dims}; expected (sample, component, gpus) with coordinate gpus")
+    total = rate.sum("component", skipna=False) if "component" in rate.dims else rate
+    draws = total.transpose("sample", "gpus").values.astype(float)
+    bad = np.argwhere(~(np.isfinite(draws) & (draws >= 0)))
+    if draws.size == 0 or bad.size:
+        where = f"sample {bad[0][0]}, {rate['gpus'].values[bad[0][1]]} GPUs" if bad.size else "no draws"
+        raise InputError(f"rate cannot be used ({where}); expected finite failures per node-day, 0 or more")
+    return draws

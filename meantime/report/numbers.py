@@ -4,11 +4,16 @@ import unicodedata
 
 import numpy as np
 
+from meantime.intervals import PROBABILITY
 from meantime.units import SECONDS_PER_HOUR, format_seconds
 
 NOTHING = "–"
 """Shown where there is no number."""
+SPACE = "\u00a0"
+"""Between a number and its unit, so that no line ends between them."""
 LONGEST_NAME = 48
+INTERVAL = f"{100 * PROBABILITY:.0f} % interval"
+"""How the interval of every figure and table is called."""
 
 
 def three(value: float) -> str:
@@ -52,19 +57,30 @@ def share(fraction: float) -> str:
         return NOTHING
     percent = 100 * float(fraction)
     if 0 < percent < 0.1:
-        return "under 0.1 %"
-    if 99.95 <= percent < 100:
-        return "over 99.9 %"
-    if percent in (0.0, 100.0):
-        return f"{percent:.0f} %"
-    return f"{percent:.1f} %" if percent < 9.95 or percent > 99 else f"{percent:.0f} %"
+        text = "under 0.1"
+    elif 99.9 < percent < 100:
+        text = "over 99.9"
+    elif percent in (0.0, 100.0):
+        text = f"{percent:.0f}"
+    else:
+        text = f"{percent:.1f}" if percent < 9.95 or percent > 99 else f"{percent:.0f}"
+    return f"{text}{SPACE}%"
+
+
+def odds(probability: float) -> str:
+    """Write a probability estimated from draws, which never proves 0 or 1: ``"73 %"``, ``"over 99 %"``."""
+    if probability > 0.99:
+        return f"over 99{SPACE}%"
+    return f"under 1{SPACE}%" if probability < 0.01 else f"{100 * probability:.0f}{SPACE}%"
 
 
 def fraction(value: float) -> str:
-    """Write an ETTR, between 0 and 1, with three decimals: ``"0.866"``; small ones with three figures."""
+    """Write an ETTR, between 0 and 1: ``"0.866"``, ``"0.0371"``, ``"0.003"``, ``"under 0.001"``."""
     if not np.isfinite(value):
         return NOTHING
-    return f"{value:.3f}" if value >= 0.1 else three(value)
+    if 0 < value < 0.001:
+        return "under 0.001"
+    return three(value) if 0.01 <= value < 0.1 else f"{value:.3f}"
 
 
 def fraction_between(lower: float, upper: float) -> str:
@@ -74,26 +90,65 @@ def fraction_between(lower: float, upper: float) -> str:
 
 def duration(hours: float) -> str:
     """Write hours as people do, three figures at most: ``"13.5 min"``, ``"1.8 h"``, ``"47.7 d"``."""
-    return format_seconds(float(hours) * SECONDS_PER_HOUR) if not np.isnan(hours) else NOTHING
+    if np.isnan(hours):
+        return NOTHING
+    return format_seconds(float(hours) * SECONDS_PER_HOUR).replace(" ", SPACE)
 
 
 def duration_between(lower: float, upper: float) -> str:
     """Write a range of hours, the unit once where both ends share it: ``"1.6 to 2.8 h"``."""
     left, right = duration(lower), duration(upper)
-    if left.rpartition(" ")[2] == right.rpartition(" ")[2] and " " in left:
-        left = left.rpartition(" ")[0]
+    if SPACE in left and left.rpartition(SPACE)[2] == right.rpartition(SPACE)[2]:
+        left = left.rpartition(SPACE)[0]
     return f"{left} to {right}"
 
 
-def label(name: object) -> str:
-    """Make a name from a log fit to show: underscores become blanks, nothing invisible, not too long.
+def stated(seconds: float) -> str:
+    """Write a duration that someone chose, in the largest unit that makes it whole: ``"1 h"``, ``"90 s"``."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:,.0f}{SPACE}{unit}"
+    return f"{seconds:,.4g}{SPACE}s"
 
-    Control and direction-changing characters become U+FFFD. Escaping is the business of whoever
-    writes HTML; this only makes sure that what is escaped can be read.
+
+def gpus(number: float) -> str:
+    """Write a size of a job: ``"16,384 GPUs"``."""
+    return f"{count(number)}{SPACE}GPUs"
+
+
+def visible(text: str) -> str:
+    """Replace control and direction-changing characters, which a page or a figure cannot show, by U+FFFD."""
+    return "".join("\ufffd" if unicodedata.category(letter)[0] == "C" else letter for letter in text)
+
+
+def label(name: object) -> str:
+    """Make a name from a log fit to show: ``"infiniband_link"`` reads ``"InfiniBand link"``.
+
+    Underscores become blanks, known short names get their usual capitals, nothing is invisible or too
+    long. Escaping is the business of whoever writes HTML.
     """
-    text = "".join("\ufffd" if unicodedata.category(letter)[0] == "C" else letter for letter in str(name))
-    text = text.replace("_", " ").strip() or "(no name)"
+    text = visible(str(name)).replace("_", " ").strip() or "(no name)"
+    text = " ".join(_SPELLED.get(word, word) for word in text.split(" "))
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+_SPELLED = {
+    "cpu": "CPU",
+    "ecc": "ECC",
+    "ethernet": "Ethernet",
+    "gpu": "GPU",
+    "gsp": "GSP",
+    "hbm": "HBM",
+    "ib": "IB",
+    "infiniband": "InfiniBand",
+    "nccl": "NCCL",
+    "nic": "NIC",
+    "nvlink": "NVLink",
+    "pcie": "PCIe",
+    "psu": "PSU",
+    "ssd": "SSD",
+    "xid": "XID",
+}
 
 
 def listing(parts: list[str]) -> str:

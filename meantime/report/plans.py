@@ -8,10 +8,11 @@ from meantime.errors import InputError
 from meantime.forecast import Plan, forecast
 from meantime.forecast.plan import OPTIMAL
 from meantime.forecast.plan import label as value_label
-from meantime.units import format_seconds, seconds
+from meantime.report.numbers import stated
+from meantime.units import seconds
 
 MOST_PLANS = 6
-_SMALLEST = 256
+_SMALLEST = 512
 
 
 def default_plans(gpus_per_node: int = 8) -> dict[str, Plan]:
@@ -50,7 +51,7 @@ def forecast_plans(
 
 
 def curve_sizes(gpus: Sequence[int]) -> list[int]:
-    """Return the sizes asked and the powers of two from 256 (or the smallest asked) to the largest."""
+    """Return the sizes asked and the powers of two from 512 (or the smallest asked) to the largest."""
     asked = sorted({int(size) for size in gpus})
     start = min(asked[0], _SMALLEST if asked[-1] > _SMALLEST else 1)
     powers = [2**power for power in range(40) if start <= 2**power <= asked[-1]]
@@ -58,14 +59,20 @@ def curve_sizes(gpus: Sequence[int]) -> list[int]:
 
 
 def describe(plan: Plan) -> str:
-    """Say a plan in words: ``"restart 5 min, checkpoint write 30 s, checkpoint every 1 h, 30 d of work"``."""
-    parts = [f"restart {_value(plan, 'restart')}", f"checkpoint write {_value(plan, 'checkpoint_write')}"]
+    """Say a plan in words: ``"30 d of work, restart 5 min, checkpoint every 1 h, which takes 30 s"``."""
     best = plan.values("checkpoint_interval")[0] == OPTIMAL
-    parts.append("checkpoints at the best interval" if best else f"checkpoint every {_value(plan, 'checkpoint_interval')}")
-    parts += [f"{name} {_value(plan, name)}" for name in ("queue", "detection") if _value(plan, name) != "0 s"]
-    return ", ".join([*parts, f"{_value(plan, 'productive')} of productive time"])
+    interval = (
+        "checkpoints at the best interval" if best else f"a checkpoint every {_value(plan, 'checkpoint_interval')}"
+    )
+    parts = [
+        f"{_value(plan, 'productive')} of work",
+        f"restart {_value(plan, 'restart')}",
+        f"{interval}, writing one takes {_value(plan, 'checkpoint_write')}",
+    ]
+    parts += [f"{name} {_value(plan, name)}" for name in ("queue", "detection") if plan.values(name)[0] != "0s"]
+    return ", ".join(parts)
 
 
 def _value(plan: Plan, name: str) -> str:
     value = plan.values(name)[0]
-    return format_seconds(seconds(value)) if isinstance(value, str) else value_label(value)
+    return stated(seconds(value)) if isinstance(value, str) else value_label(value)

@@ -13,9 +13,11 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from meantime.report.numbers import count, duration
 
@@ -57,7 +59,7 @@ WIDE = 7.2
 NARROW = 3.7
 """Width of a figure on a phone, inches; type keeps its size, so less is put side by side."""
 
-_RC: dict[str, Any] = {
+_RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
     "axes.titlesize": 9.5,
@@ -124,9 +126,7 @@ def styled() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """Make an empty figure, in inches, that belongs to no window and no global state."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
-    return figure
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.05))
 
 
 def colour(role: str) -> str:
@@ -134,23 +134,38 @@ def colour(role: str) -> str:
     return LIGHT[role]
 
 
+def top_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], *, columns: int) -> None:
+    """Put the legend above the axes, at the left, clear of everything drawn."""
+    figure.legend(
+        handles, labels, loc="outside upper left", ncols=columns, borderpad=0.1, borderaxespad=0.2, labelspacing=0.35
+    )
+
+
 def literal(figure: Figure) -> Figure:
     """Make every text of a figure literal: a ``$`` in a name from a log starts no formula."""
     for text in figure.findobj(Text):
-        text.set_parse_math(False)  # type: ignore[attr-defined]
+        text.set_parse_math(False)
     return figure
 
 
-def gpu_axis(axes: Axes, sizes: Sequence[float] | np.ndarray, *, ticks: int, title: str = "GPUs of the job") -> None:
-    """Set the horizontal axis to GPUs, by powers of two, with at most `ticks` labels in full figures."""
+def gpu_axis(
+    axes: Axes, sizes: Sequence[float] | np.ndarray, *, ticks: int, title: str = "GPUs of the job", tight: bool = False
+) -> None:
+    """Set the horizontal axis to GPUs, by powers of two, with at most `ticks` labels in full figures.
+
+    With `tight` the outer labels stay within the axes, for panels side by side.
+    """
     low, high = int(np.ceil(np.log2(min(sizes)))), int(np.floor(np.log2(max(sizes))))
-    step = max(1, int(np.ceil((high - low) / max(ticks - 1, 1))))
-    positions = [2.0**power for power in range(high, low - 1, -step)][::-1]
     axes.set_xscale("log", base=2)
+    positions = [2.0**power for power in _even(low, high, ticks)]
     axes.xaxis.set_major_locator(FixedLocator(positions))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
     axes.set_xlabel(title)
+    if tight:
+        marks = axes.xaxis.get_major_ticks(len(positions))
+        marks[0].label1.set_horizontalalignment("left")
+        marks[-1].label1.set_horizontalalignment("right")
 
 
 def time_axis(axes: Axes, low: float, high: float) -> None:
@@ -163,17 +178,25 @@ def time_axis(axes: Axes, low: float, high: float) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _TIME_TICKS.get(value) or duration(value)))
 
 
-def log_ticks(axes: Axes, low: float, high: float, *, most: int) -> None:
-    """Tick a horizontal log axis at 1, 2, 5 times powers of ten, or at powers of ten alone, written in full."""
+def log_ticks(axis: Axis, low: float, high: float, *, most: int) -> None:
+    """Make an axis logarithmic, ticked at 1, 2, 5 times powers of ten, or fewer of them, written in full."""
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for steps in ((1, 2, 5), (1, 3), (1,)):
         positions = [step * 10.0**power for power in powers for step in steps]
         inside = [position for position in positions if low * 0.999 <= position <= high * 1.001]
         if len(inside) <= most:
             break
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    axes.xaxis.set_major_locator(FixedLocator(inside))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    horizontal = axis is axis.axes.xaxis
+    (axis.axes.set_xscale if horizontal else axis.axes.set_yscale)("log")
+    (axis.axes.set_xlim if horizontal else axis.axes.set_ylim)(low, high)
+    axis.set_major_locator(FixedLocator(inside))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def _even(low: int, high: int, most: int) -> list[int]:
+    """Space at most `most` whole numbers evenly from `high` down, meeting `low` where that leaves at least three."""
+    span = max(high - low, 1)
+    fitting = [span // step + 1 for step in range(1, span + 1) if span % step == 0 and span // step + 1 <= most]
+    step = span // (max(fitting) - 1) if max(fitting, default=0) >= 3 else -(-span // max(most - 1, 1))
+    return list(range(high, low - 1, -step))[::-1]

@@ -3,18 +3,17 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from meantime.forecast import Plan
-from meantime.intervals import PROBABILITY
-from meantime.report.evidence import choose_cluster, gpus_per_node
-from meantime.report.numbers import fraction, label
+from meantime.report.evidence import choose_cluster, gpus_per_node, largest_job
+from meantime.report.numbers import INTERVAL, count, fraction, label
 from meantime.report.plans import check_plans, default_plans, forecast_plans
-from meantime.report.style import SERIES, WIDE, colour, gpu_axis, literal, new_figure, styled
+from meantime.report.style import SERIES, WIDE, colour, gpu_axis, literal, new_figure, styled, top_legend
 
 GPUS = (1024, 4096, 16384, 65536, 131072)
 """Sizes asked unless told otherwise."""
@@ -26,6 +25,7 @@ def ettr_by_gpus(
     gpus: Sequence[int] = GPUS,
     plans: Mapping[str, Plan] | None = None,
     cluster: str | None = None,
+    largest: int = 0,
     seed: int = 0,
     width: float = WIDE,
 ) -> Figure:
@@ -41,6 +41,8 @@ def ettr_by_gpus(
         A fit, or forecasts made already, by the name of the plan.
     gpus, plans, cluster, seed
         What to forecast from a fit; see `meantime.forecast.forecast`.
+    largest
+        GPUs of the largest job seen, where `source` is forecasts; a fit knows it.
     width
         Width in inches; below 5 the panels are stacked.
 
@@ -54,16 +56,17 @@ def ettr_by_gpus(
         forecasts = dict(source)
     else:
         chosen = check_plans(plans or default_plans(gpus_per_node(source)))
+        largest = largest_job(source)
         forecasts = forecast_plans(source, gpus, chosen, cluster=choose_cluster(source, cluster), seed=seed)
     phone = width < 5
     columns = 1 if phone else min(3, len(forecasts))
     rows = -(-len(forecasts) // columns)
     with styled():
-        figure = new_figure(width, 0.6 + rows * (1.75 if phone else 2.4))
+        figure = new_figure(width, 0.6 + rows * (1.9 if phone else 2.6))
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for index, axes in enumerate(panels.flat):
             if index < len(forecasts):
-                _panel(axes, forecasts, index, phone=phone)
+                _panel(axes, forecasts, index, largest=largest, phone=phone)
             else:
                 axes.set_axis_off()
         for axes in panels[:, 0]:
@@ -71,11 +74,12 @@ def ettr_by_gpus(
         for axes in panels.flat[len(forecasts) - columns : len(forecasts)]:
             axes.tick_params(axis="x", labelbottom=True)
             axes.set_xlabel("GPUs of the job")
-        figure.legend(handles=_legend(len(forecasts)), loc="outside upper left", ncols=1 if phone else 3, borderpad=0.1)
+        handles = _legend(len(forecasts))
+        top_legend(figure, handles, [str(handle.get_label()) for handle in handles], columns=1 if phone else 3)
         return literal(figure)
 
 
-def _panel(axes: Axes, forecasts: Mapping[str, xr.Dataset], index: int, *, phone: bool) -> None:
+def _panel(axes: Axes, forecasts: Mapping[str, xr.Dataset], index: int, *, largest: int, phone: bool) -> None:
     for position, (name, forecast) in enumerate(forecasts.items()):
         sizes = forecast["gpus"].values
         expected = forecast["ettr"]
@@ -89,31 +93,29 @@ def _panel(axes: Axes, forecasts: Mapping[str, xr.Dataset], index: int, *, phone
             sizes, expected.sel(figure="lower"), expected.sel(figure="upper"), color=tint, alpha=0.36, linewidth=0
         )
         axes.plot(sizes, expected.sel(figure="median"), color=tint)
-        axes.set_title("\n".join(textwrap.wrap(label(name), 40 if phone else 26)), color=tint)
-        _beyond(axes, forecast, sizes)
-        gpu_axis(axes, sizes, ticks=4 if phone else 3, title="")
-        last = float(expected.sel(figure="median")[-1])
-        axes.annotate(fraction(last), (sizes[-1], last), xytext=(-3, 7), textcoords="offset points", ha="right",
-                      color=tint, fontweight="bold")  # fmt: skip
+        axes.set_title("\n".join(textwrap.wrap(label(name), 40 if phone else 28)), color=tint, pad=17)
+        last = expected.sel(figure="median").values[-1]
+        axes.annotate(f"{fraction(last)} at {count(sizes[-1])} GPUs", (0, 1), xycoords="axes fraction", xytext=(0, 5),
+                      textcoords="offset points", color=colour("muted"))  # fmt: skip
+        _beyond(axes, sizes, largest)
+        gpu_axis(axes, sizes, ticks=4 if phone else 3, title="", tight=True)
     axes.set_ylim(0, 1)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
 
 
-def _beyond(axes: Axes, forecast: xr.Dataset, sizes: "xr.DataArray") -> None:
+def _beyond(axes: Axes, sizes: np.ndarray, largest: int) -> None:
     """Shade the sizes larger than any job seen."""
-    axes.set_xlim(sizes[0] / 1.15, sizes[-1] * 1.15)
-    seen = float(forecast.attrs.get("largest_job_gpus", 0))
-    beyond = sizes[forecast["extrapolated"].values.astype(bool)]
-    if len(beyond):
-        start = seen if 0 < seen < beyond[0] else beyond[0]
-        axes.axvspan(max(start, sizes[0] / 1.15), sizes[-1] * 1.15, color=colour("shade"), linewidth=0, zorder=0)
+    low, high = sizes[0] / 1.15, sizes[-1] * 1.15
+    axes.set_xlim(low, high)
+    if 0 < largest < sizes[-1]:
+        axes.axvspan(max(largest, low), high, color=colour("shade"), linewidth=0, zorder=0)
 
 
-def _legend(plans: int) -> list[Line2D | Patch]:
+def _legend(plans: int) -> list[Patch]:
     tint = colour("blue") if plans == 1 else colour("muted")
-    handles: list[Line2D | Patch] = [
-        Patch(color=tint, alpha=0.5, linewidth=0, label=f"expected, {PROBABILITY:.0%} interval"),
-        Patch(color=tint, alpha=0.2, linewidth=0, label=f"one run, luck included, {PROBABILITY:.0%}"),
+    handles: list[Patch] = [
+        Patch(color=tint, alpha=0.5, linewidth=0, label=f"expected, {INTERVAL}"),
+        Patch(color=tint, alpha=0.2, linewidth=0, label=f"one run, luck included, {INTERVAL}"),
         Patch(facecolor=colour("shade"), edgecolor=colour("grid"), linewidth=0.7, label="larger than any job seen"),
     ]
     return handles

@@ -1,6 +1,8 @@
 """MTTF against job size: fitted band, the 1/N law, the points of the log, and where extrapolation starts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -8,20 +10,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from meantime.inference import predict_rate
-from meantime.intervals import PROBABILITY, summarise
+from meantime.intervals import summarise
 from meantime.report.evidence import (
     NEW,
     by_size,
     choose_cluster,
     clusters,
-    component_rates,
     garwood,
     gpus_per_node,
     largest_job,
     mttf_hours,
 )
-from meantime.report.numbers import count, duration, duration_between
-from meantime.report.style import WIDE, colour, gpu_axis, literal, new_figure, styled, time_axis
+from meantime.report.numbers import INTERVAL, count, duration, duration_between
+from meantime.report.style import WIDE, colour, gpu_axis, literal, log_ticks, new_figure, styled, time_axis, top_legend
+from meantime.units import PER_1000_NODE_DAYS
 
 LARGEST = 131_072
 """GPUs up to which the law is drawn unless told otherwise."""
@@ -41,7 +43,9 @@ def mttf_by_size(
 
     The band is the posterior with its 90 % interval, the dashed line the law MTTF = 1 / (N r)
     through the fitted rate at 64 GPUs, the points the log itself: node-days / failures with exact
-    (Garwood) intervals. Sizes beyond the largest job of the log are shaded.
+    (Garwood) intervals. Sizes beyond the largest job of the log are shaded. Where the log has job
+    sizes a second panel shows the same as failures per 1,000 node-days, in which the 1/N law is a
+    level line and departures from it are seen.
 
     Parameters
     ----------
@@ -61,20 +65,68 @@ def mttf_by_size(
     >>> figure = mttf_by_size(load_fit("fit.nc"), gpus=[1024, 16384])  # doctest: +SKIP
     >>> figure.savefig("mttf.png")  # doctest: +SKIP
     """
-    chosen = choose_cluster(tree, cluster)
-    per_node = gpus_per_node(tree)
-    points = by_size(tree, clusters(tree) if chosen == NEW else [chosen])
-    sizes = _grid(points["job_size"].values, per_node, max(gpus) if gpus else LARGEST)
-    rate = predict_rate(tree, sizes.tolist(), cluster=chosen, seed=seed).sum("component").transpose("gpus", "sample")
-    hours = summarise(mttf_hours(rate.values, sizes[:, None], per_node))
+    picture = _picture(tree, choose_cluster(tree, cluster), max(gpus) if gpus else LARGEST, seed)
+    phone = width < 5
     with styled():
-        figure = new_figure(width, 4.3 if width > 5 else 3.9)
-        axes = figure.add_subplot()
-        _band(axes, sizes, hours)
-        _law(axes, tree, chosen, sizes, rate, per_node)
-        bounds = _points(axes, points, per_node)
-        _frame(axes, tree, sizes, hours, bounds, phone=width < 5)
+        figure = new_figure(width, (5.3 if picture.sized else 3.9) + (0.5 if phone else 0.0))
+        panels = figure.subplots(2, 1, sharex=True, height_ratios=[5, 3]) if picture.sized else [figure.subplots()]
+        _times(panels[0], picture)
+        if picture.sized:
+            _rates(panels[1], picture)
+        for axes in panels:
+            gpu_axis(
+                axes, picture.sizes, ticks=4 if phone else 8, title="GPUs of the job" if axes is panels[-1] else ""
+            )
+            axes.set_xlim(picture.sizes[0] / 1.3, picture.sizes[-1] * 1.3)
+            if 0 < picture.seen < picture.sizes[-1]:
+                axes.axvspan(picture.seen, picture.sizes[-1] * 1.3, color=colour("shade"), linewidth=0, zorder=0)
+        top_legend(figure, *_legend(panels[0]), columns=1 if phone else 3)
         return literal(figure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Picture:
+    """What is drawn, as rates per node-day; times follow from them.
+
+    `fitted` has shape (sizes, 4) in the order mean, median, lower, upper.
+    """
+
+    sizes: np.ndarray
+    fitted: np.ndarray
+    law: float
+    sized: bool
+    at: np.ndarray
+    failures: np.ndarray
+    raw: np.ndarray
+    raw_lower: np.ndarray
+    raw_upper: np.ndarray
+    per_node: int
+    seen: int
+
+    def hours(self, rate: np.ndarray | float, sizes: np.ndarray) -> np.ndarray:
+        return mttf_hours(rate, sizes, self.per_node)
+
+
+def _picture(tree: xr.DataTree, cluster: str, largest: int, seed: int) -> _Picture:
+    points = by_size(tree, clusters(tree) if cluster == NEW else [cluster])
+    per_node = gpus_per_node(tree)
+    sizes = _grid(points["job_size"].values, per_node, largest)
+    rate = predict_rate(tree, sizes.tolist(), cluster=cluster, seed=seed).sum("component").transpose("gpus", "sample")
+    failures, exposure = points["failures"].values, points["exposure"].values
+    lower, upper = garwood(failures, exposure)
+    return _Picture(
+        sizes=sizes,
+        fitted=summarise(rate.values),
+        law=_law(tree, cluster, sizes, rate),
+        sized="job_size" in tree["posterior"]["rate"].dims,
+        at=points["job_size"].values,
+        failures=failures,
+        raw=failures / exposure,
+        raw_lower=lower,
+        raw_upper=upper,
+        per_node=per_node,
+        seen=largest_job(tree),
+    )
 
 
 def _grid(observed: np.ndarray, per_node: int, largest: int) -> np.ndarray:
@@ -83,65 +135,78 @@ def _grid(observed: np.ndarray, per_node: int, largest: int) -> np.ndarray:
     return 2 ** np.arange(low, high + 1)
 
 
-def _band(axes: Axes, sizes: np.ndarray, hours: np.ndarray) -> None:
-    axes.fill_between(sizes, hours[:, 2], hours[:, 3], color=colour("blue"), alpha=0.22, linewidth=0,
-                      label=f"{PROBABILITY:.0%} interval of the fit")  # fmt: skip
-    axes.plot(sizes, hours[:, 1], color=colour("blue"), label="fit, median")
-
-
-def _law(
-    axes: Axes, tree: xr.DataTree, cluster: str, sizes: np.ndarray, rate: xr.DataArray, per_node: int
-) -> None:
-    """Draw 1/N through the rate that the fit gives a job of 64 GPUs, its cell deviation left out."""
+def _law(tree: xr.DataTree, cluster: str, sizes: np.ndarray, rate: xr.DataArray) -> float:
+    """Return the rate that the fit gives a job of 64 GPUs, the chance deviation of that size left out."""
     posterior = tree["posterior"].to_dataset()
-    if "slope" not in posterior:
-        level, text = float(rate.median()), "MTTF = 1 / (N r), which this model assumes"
-    elif cluster == NEW:
-        level, text = float(np.median(rate.values[np.argmin(np.abs(sizes - ANCHOR))])), "1/N law through 64 GPUs"
-    else:
-        log_rate = posterior["component"] + posterior["cluster_deviation"].sel(cluster=cluster)
-        level, text = float(np.exp(log_rate).sum("component").median()), "1/N law through 64 GPUs"
-    axes.plot(sizes, mttf_hours(level, sizes, per_node), color=colour("ink"), linewidth=1.1, dashes=(4, 3), label=text)
+    if "slope" not in posterior or cluster == NEW:
+        return float(np.median(rate.values[np.argmin(np.abs(sizes - ANCHOR))]))
+    log_rate = posterior["level"]
+    if "cluster_deviation" in posterior:
+        log_rate = log_rate + posterior["cluster_deviation"].sel(cluster=cluster)
+    total: xr.DataArray = np.exp(log_rate).sum("component")  # type: ignore[call-overload]
+    return float(total.median())
 
 
-def _points(axes: Axes, points: xr.Dataset, per_node: int) -> list[float]:
-    """Draw the log's own points and return the times that must stay inside the axes."""
-    sizes, n, time = (points[name].values for name in ("job_size", "failures", "exposure"))
-    if len(sizes) == 0:
-        return []
-    low, high = garwood(n, time)
-    some = n > 0
-    centre, top = mttf_hours(n / time, sizes, per_node), mttf_hours(low, sizes, per_node)
-    bottom = mttf_hours(high, sizes, per_node)
-    tint = colour("vermilion")
-    axes.vlines(sizes[some], bottom[some], top[some], color=tint, linewidth=1.3)
-    axes.plot(sizes[some], centre[some], "o", color=tint, markersize=5, markeredgecolor=colour("paper"),
-              markeredgewidth=0.7, label=f"the log, {PROBABILITY:.0%} exact interval")  # fmt: skip
-    if (~some).any():
-        axes.plot(sizes[~some], bottom[~some], "^", color="none", markeredgecolor=tint, markersize=6,
-                  label="no failure seen: MTTF above this")  # fmt: skip
-    return [*centre[some].tolist(), *bottom.tolist(), *np.minimum(top[some], centre[some] * 10).tolist()]
-
-
-def _frame(
-    axes: Axes, tree: xr.DataTree, sizes: np.ndarray, hours: np.ndarray, bounds: list[float], *, phone: bool
-) -> None:
-    low = min([*bounds, *hours[:, 2].tolist()]) / 1.8
-    high = max([*bounds, *np.minimum(hours[:, 3], hours[:, 1] * 30).tolist()]) * 1.8
-    time_axis(axes, low, high)
-    gpu_axis(axes, sizes, ticks=4 if phone else 8)
+def _times(axes: Axes, picture: _Picture) -> None:
+    sizes = picture.sizes
+    _, median, upper, lower = (picture.hours(picture.fitted[:, figure], sizes) for figure in range(4))
+    axes.fill_between(sizes, lower, upper, color=colour("blue"), alpha=0.25, linewidth=0,
+                      label="_band")  # fmt: skip
+    axes.plot(sizes, median, color=colour("blue"), label="_fit")
+    if picture.sized:
+        axes.plot(sizes, picture.hours(picture.law, sizes), color=colour("ink"), linewidth=1.1, dashes=(4, 3),
+                  label=f"1/N law through {ANCHOR} GPUs")  # fmt: skip
+    some, at = picture.failures > 0, picture.at
+    bottom = picture.hours(picture.raw_upper, at)
+    centre, top = picture.hours(picture.raw, at), picture.hours(picture.raw_lower, at)
+    _dots(axes, at[some], centre[some], bottom[some], top[some])
+    if not some.all():
+        axes.plot(at[~some], bottom[~some], "^", color="none", markeredgecolor=colour("vermilion"), markersize=6,
+                  label="no failure seen: bound only")  # fmt: skip
+    ends = [lower.min(), *bottom.tolist()], [median.max(), *np.minimum(top[some], centre[some] * 10).tolist()]
+    time_axis(axes, min(ends[0]) / 6, max(ends[1]) * 2)
     axes.set_ylabel("mean time to failure")
-    axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
-    seen = largest_job(tree)
-    if 0 < seen < sizes[-1]:
-        axes.axvspan(seen, sizes[-1] * 1.3, color=colour("shade"), linewidth=0, zorder=0)
-        axes.text(sizes[-1] * 1.2, high / 1.25, f"extrapolated: larger than\nany job seen ({count(seen)} GPUs)",
-                  color=colour("muted"), ha="right", va="top", linespacing=1.4)  # fmt: skip
-    _, median, lower, upper = hours[-1]
-    axes.plot(sizes[-1], median, "o", color=colour("blue"), markersize=4)
+    axes.plot(sizes[-1], median[-1], "o", color=colour("blue"), markersize=4)
     axes.annotate(
-        f"{count(sizes[-1])} GPUs\n{duration(median)} ({duration_between(lower, upper)})",
-        (sizes[-1], max(upper, median)), xytext=(0, 8), textcoords="offset points", ha="right", va="bottom",
-        color=colour("blue"), linespacing=1.4,
+        f"{count(sizes[-1])} GPUs: {duration(median[-1])}\n({duration_between(lower[-1], upper[-1])})",
+        (sizes[-1], lower[-1]), xytext=(-9, 2), textcoords="offset points", ha="right", va="top",
+        color=colour("blue"), linespacing=1.35,
     )  # fmt: skip
-    axes.legend(loc="lower left", borderpad=0.2, handlelength=2.2)
+    if 0 < picture.seen < sizes[-1]:
+        axes.annotate(f"larger than any\njob seen ({count(picture.seen)})", (1, 1), xycoords="axes fraction",
+                      xytext=(-5, -4), textcoords="offset points", color=colour("muted"), ha="right", va="top",
+                      linespacing=1.35)  # fmt: skip
+
+
+def _rates(axes: Axes, picture: _Picture) -> None:
+    sizes, scale = picture.sizes, PER_1000_NODE_DAYS
+    fitted = picture.fitted * scale
+    axes.fill_between(sizes, fitted[:, 2], fitted[:, 3], color=colour("blue"), alpha=0.25, linewidth=0)
+    axes.plot(sizes, fitted[:, 1], color=colour("blue"))
+    axes.axhline(picture.law * scale, color=colour("ink"), linewidth=1.1, dashes=(4, 3))
+    some = picture.failures > 0
+    raw, low, high = (values[some] * scale for values in (picture.raw, picture.raw_lower, picture.raw_upper))
+    _dots(axes, picture.at[some], raw, low, high)
+    if not some.all():
+        axes.plot(picture.at[~some], picture.raw_upper[~some] * scale, "v", color="none", markersize=6,
+                  markeredgecolor=colour("vermilion"))  # fmt: skip
+    top = max([fitted[:, 3].max(), *np.minimum(high, raw * 2).tolist()]) * 1.15
+    bottom = min([fitted[:, 2].min(), *np.maximum(low, raw / 2).tolist()]) / 1.15
+    if top / bottom > 8:
+        log_ticks(axes.yaxis, bottom, top, most=5)
+    else:
+        axes.set_ylim(0, top)
+    axes.set_ylabel("failures per\n1,000 node-days")
+
+
+def _legend(axes: Axes) -> tuple[list[Any], list[str]]:
+    """Put the fit's line and band under one name, before the rest."""
+    band, line = axes.collections[0], axes.lines[0]
+    handles, labels = axes.get_legend_handles_labels()
+    return [(band, line), *handles], [f"fit: median, {INTERVAL}", *labels]
+
+
+def _dots(axes: Axes, at: np.ndarray, centre: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    axes.vlines(at, low, high, color=colour("vermilion"), linewidth=1.3)
+    axes.plot(at, centre, "o", color=colour("vermilion"), markersize=5, markeredgecolor=colour("paper"),
+              markeredgewidth=0.7, label=f"the log, exact {INTERVAL}")  # fmt: skip

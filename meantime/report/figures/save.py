@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from meantime.files import atomic_path
 from meantime.report.figures.ettr import ettr_by_gpus
-from meantime.report.figures.forest import forest
+from meantime.report.figures.forest_plot import forest
 from meantime.report.figures.mttf import mttf_by_size
 from meantime.report.figures.states import has_job_states, job_states
 from meantime.report.style import styled

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from meantime.errors import InputError
 from meantime.report.evidence import source_facts
 from meantime.report.numbers import label, share
-from meantime.report.style import WIDE, colour, literal, new_figure, styled
+from meantime.report.style import WIDE, colour, literal, new_figure, styled, top_legend
 
 _HEIGHT = 0.36
 
@@ -41,19 +41,19 @@ def job_states(source: xr.DataTree, *, width: float = WIDE) -> Figure:
         figure = new_figure(width, 0.8 + 0.42 * len(rows))
         axes = figure.add_subplot()
         positions = np.arange(len(rows))
-        for offset, column, tint, text in ((-0.19, 1, "sky", "of jobs"), (0.19, 2, "ochre", "of GPU time")):
-            values = [row[column] for row in rows]
+        names, jobs, time = zip(*rows, strict=True)
+        for offset, values, tint, text in ((-0.19, jobs, "sky", "of jobs"), (0.19, time, "ochre", "of GPU time")):
             axes.barh(positions + offset, values, height=_HEIGHT, color=colour(tint), label=f"share {text}")
             for position, value in zip(positions + offset, values, strict=True):
                 axes.annotate(share(value), (value, position), xytext=(4, 0), textcoords="offset points", va="center")
-        axes.set_yticks(positions, [label(row[0]).lower() for row in rows])
+        axes.set_yticks(positions, [label(name).lower() for name in names])
         axes.set_ylim(len(rows) - 0.45, -0.55)
-        axes.set_xlim(0, max(max(row[1:]) for row in rows) * 1.16)
+        axes.set_xlim(0, max(*jobs, *time) * 1.16)
         axes.set_xticks([])
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False)
         axes.spines[["left", "bottom"]].set_visible(False)
-        figure.legend(loc="outside upper left", ncols=2, borderpad=0.1)
+        top_legend(figure, *axes.get_legend_handles_labels(), columns=2)
         return literal(figure)
 
 

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from meantime.intervals import PROBABILITY, summarise
+from meantime.intervals import summarise
 from meantime.report.evidence import component_rates, counts, raw_rates, shown_clusters
-from meantime.report.numbers import count, label
-from meantime.report.style import SERIES, WIDE, colour, literal, log_ticks, new_figure, styled
+from meantime.report.numbers import INTERVAL, count, label
+from meantime.report.style import SERIES, WIDE, colour, literal, log_ticks, new_figure, styled, top_legend
 from meantime.units import PER_1000_NODE_DAYS
 
 MOST_ROWS = 30
@@ -78,7 +78,7 @@ def _draw(
         whole = component not in raw["component"].values
         value = float(raw.sum() if whole else raw.sel(component=component))
         if value > 0:
-            axes.plot(value, height, "D", color="none", markeredgecolor=colour("ink"), markersize=4, zorder=4)
+            axes.plot(value, height, "|", color=colour("ink"), markersize=9, markeredgewidth=1.3, zorder=4)
 
 
 def _finish(
@@ -90,11 +90,12 @@ def _finish(
     rows: list[str],
 ) -> None:
     phone = figure.get_figwidth() < 5
-    quantiles = np.stack([summarise(rates.sel(component=rows).transpose("component", "sample").values)
-                          for rates in fitted.values()])
+    quantiles = np.stack(
+        [summarise(rates.sel(component=rows).transpose("component", "sample").values) for rates in fitted.values()]
+    )
     high = quantiles[..., 3].max() * 1.3
     low = max(quantiles[..., 2].min() / 1.3, high / 10**_DECADES)
-    log_ticks(axes, low, high, most=4 if phone else 8)
+    log_ticks(axes.xaxis, low, high, most=4 if phone else 8)
     axes.set_xlabel("failures per 1,000 node-days")
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_yticks(range(len(rows)), [_wrapped(name, 15 if phone else 26) for name in rows])
@@ -105,27 +106,30 @@ def _finish(
         axes.get_yticklabels()[0].set_fontweight("bold")
         axes.axhline(0.5, color=colour("muted"), linewidth=0.7)
     _failures_column(axes, tree, names, rows)
-    figure.legend(handles=_legend(names), loc="outside upper left", ncols=1 if phone else 2, borderpad=0.1)
+    handles = _legend(names)
+    top_legend(figure, handles, [str(handle.get_label()) for handle in handles], columns=1 if phone else 2)
 
 
 def _failures_column(axes: Axes, tree: xr.DataTree, names: list[str], rows: list[str]) -> None:
     failures = counts(tree)["failures"].sel(cluster=names).sum("cluster")
     failures = failures.sum("job_size") if "job_size" in failures.dims else failures
-    place = axes.get_yaxis_transform()
-    axes.text(1.03, -0.75, "counted", transform=place, color=colour("muted"), ha="left", va="center")
+    texts = [("failures", -0.75, colour("muted"))]
     for position, component in enumerate(rows):
         known = component in failures["component"].values
         number = float(failures.sel(component=component) if known else failures.sum())
-        axes.text(1.03, position, count(number), transform=place, ha="left", va="center")
+        texts.append((count(number), position, colour("ink")))
+    for text, height, tint in texts:
+        axes.annotate(text, (1, height), xycoords=axes.get_yaxis_transform(), xytext=(44, 0), color=tint,
+                      textcoords="offset points", ha="right", va="center", annotation_clip=False)  # fmt: skip
 
 
 def _legend(names: list[str]) -> list[Line2D]:
     fitted = [
         Line2D([], [], color=colour(SERIES[index % len(SERIES)]), marker="o", linewidth=2.4, markersize=5.5,
-               label=f"{'fitted' if len(names) == 1 else label(name)}: median, {PROBABILITY:.0%} interval")
+               label=f"{'fitted' if len(names) == 1 else label(name)}: median, {INTERVAL}")
         for index, name in enumerate(names)
     ]  # fmt: skip
-    raw = Line2D([], [], color="none", marker="D", markeredgecolor=colour("ink"), markerfacecolor="none", markersize=4,
+    raw = Line2D([], [], color=colour("ink"), linestyle="none", marker="|", markersize=9, markeredgewidth=1.3,
                  label="failures / node-days, as counted")  # fmt: skip
     return [*fitted, raw]
 

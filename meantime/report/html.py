@@ -1,0 +1,215 @@
+"""The report: one HTML file that needs nothing else, neither network nor script."""
+
+import datetime as dt
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import xarray as xr
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from meantime.files import write_text
+from meantime.forecast import Plan
+from meantime.forecast.forecast import checked_gpus
+from meantime.inference import provenance
+from meantime.intervals import PROBABILITY
+from meantime.report import method, sections, words
+from meantime.report.evidence import NEW, choose_cluster, clusters, gpus_per_node, largest_job, shown_clusters
+from meantime.report.figures import ettr_by_gpus, forest, has_job_states, job_states, mttf_by_size
+from meantime.report.numbers import INTERVAL, label, listing, visible
+from meantime.report.plans import check_plans, default_plans, describe, forecast_plans
+from meantime.report.style import DARK, LIGHT, NARROW, WIDE
+from meantime.report.svg import inline_svg
+
+GPUS = (1024, 4096, 16384, 65536, 131072)
+SEED = 1
+_NAMED = 3
+_LONGEST_SOURCE = 120
+
+
+def write_report(
+    tree: xr.DataTree,
+    path: str | os.PathLike[str],
+    *,
+    gpus: Sequence[int] = GPUS,
+    plans: Mapping[str, Plan] | None = None,
+    cluster: str | None = None,
+    title: str | None = None,
+    seed: int = SEED,
+) -> Path:
+    """Write the report of a fit as one self-contained HTML file, whole or not at all.
+
+    Parameters
+    ----------
+    tree
+        A fit, as `fit` or `load_fit` returns it.
+    path
+        The file to write.
+    gpus
+        Sizes of the job to forecast.
+    plans
+        Plans to compare, by name; the summary is about the first. Default: the best checkpoint
+        interval, hourly checkpoints, and a fast restart with quick writes.
+    cluster
+        Cluster to forecast for, or ``"new"``; default the one with most node-days.
+    title
+        Title of the page.
+    seed
+        Seed of the forecasts' draws: the same fit and seed give the same report.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the sizes, plans or cluster cannot be used, or the file cannot be written.
+    """
+    path = Path(path)
+    write_text(path, render(tree, gpus=gpus, plans=plans, cluster=cluster, title=title, seed=seed))
+    return path
+
+
+def render(
+    tree: xr.DataTree,
+    *,
+    gpus: Sequence[int] = GPUS,
+    plans: Mapping[str, Plan] | None = None,
+    cluster: str | None = None,
+    title: str | None = None,
+    seed: int = SEED,
+) -> str:
+    """Make the report's HTML; see `write_report`."""
+    sizes = sorted(checked_gpus(gpus))
+    compared = check_plans(plans or default_plans(gpus_per_node(tree)))
+    chosen = choose_cluster(tree, cluster)
+    forecasts = forecast_plans(tree, sizes, compared, cluster=chosen, seed=seed)
+    record = provenance(tree)
+    names = clusters(tree)
+    first = next(iter(compared))
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("meantime.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(
+        title=title or _title(names),
+        lead=_lead(tree, record, chosen, names),
+        converged=record.get("diagnostics", {}).get("converged") is not False,
+        light=LIGHT,
+        dark=DARK,
+        headlines=words.headlines(tree, forecasts, sizes, chosen),
+        answers=words.answers(tree, forecasts, compared, sizes, chosen),
+        short_table=words.short_table(forecasts[first], sizes),
+        interval=INTERVAL,
+        probability=f"{PROBABILITY:.2f}",
+        plans=[(label(name), describe(plan)) for name, plan in compared.items()],
+        read_facts=sections.read_facts(tree),
+        quarantine=sections.quarantine(tree),
+        failures=sections.failures_by_size(tree),
+        components=sections.component_table(tree, chosen),
+        plan_table=sections.plan_table(forecasts, sizes),
+        clusters=sections.failures_by_cluster(tree),
+        notes=sections.notes(tree, compared),
+        marked=_marked(largest_job(tree), sizes),
+        diagnostics=sections.diagnostics(tree),
+        verdict=method.verdict(record),
+        method=method.paragraphs(tree, record),
+        provenance=sections.provenance_facts(tree),
+        figures={
+            name: picture.drawn(name) for name, picture in _pictures(tree, forecasts, sizes, chosen, seed).items()
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Picture:
+    """A figure to be drawn twice, for desktop or paper and for a phone, with its words."""
+
+    draw: Callable[[float], Figure]
+    caption: str
+    description: str
+
+    def drawn(self, name: str) -> dict[str, Any]:
+        widths = {"wide": WIDE, "narrow": NARROW}
+        shapes = {
+            kind: Markup(inline_svg(self.draw(width), name=f"{name}-{kind}", description=self.description))
+            for kind, width in widths.items()
+        }
+        return {**shapes, "caption": self.caption}
+
+
+def _pictures(
+    tree: xr.DataTree, forecasts: Mapping[str, xr.Dataset], sizes: Sequence[int], cluster: str, seed: int
+) -> dict[str, _Picture]:
+    shown = shown_clusters(tree, cluster)
+    pictures = {
+        "forest": _Picture(
+            draw=lambda width: forest(tree, clusters=shown, width=width),
+            caption="Failures per 1,000 node-days of each component: fitted median and 90 % interval, and the rate as "
+            "counted. The fit draws rare components towards the others, the more the fewer failures they have.",
+            description="Forest plot of failure rates by component. The numbers are in the table that follows.",
+        ),
+        "mttf": _Picture(
+            draw=lambda width: mttf_by_size(tree, gpus=sizes, cluster=cluster, seed=seed, width=width),
+            caption="Mean time to failure of a job against its size. Points are the data: node-days over failures. "
+            "The shaded region holds no data; there the band is the model's extrapolation.",
+            description="Mean time to failure against job size, both axes logarithmic, falling from left to right. "
+            "The numbers at the sizes asked are in the first table of this report.",
+        ),
+        "ettr": _Picture(
+            draw=lambda width: ettr_by_gpus(forecasts, largest=largest_job(tree), width=width),
+            caption="Expected share of the wallclock that is productive (ETTR), by size of the job. Dark band: what "
+            "the data leave open about the rates. Light band: what one run gets, luck included. Grey: the other plans.",
+            description="ETTR against job size, one panel for each plan. The numbers are in the table that follows.",
+        ),
+    }
+    if has_job_states(tree):
+        pictures["states"] = _Picture(
+            draw=lambda width: job_states(tree, width=width),
+            caption="How jobs ended, as shares of the jobs and of the GPU time they used.",
+            description="Bars: share of jobs and of GPU time by final state of the job.",
+        )
+    return pictures
+
+
+def _title(names: Sequence[str]) -> str:
+    shown = [label(name) for name in names[:_NAMED]]
+    if len(names) > _NAMED:
+        shown.append(f"{len(names) - _NAMED} more clusters")
+    return f"Failures and forecast: {listing(shown)}"
+
+
+def _lead(tree: xr.DataTree, record: Mapping[str, Any], cluster: str, names: Sequence[str]) -> str:
+    about = ""
+    if cluster == NEW:
+        about = " Forecasts are for a cluster that is not in the data."
+    elif len(names) > 1:
+        about = f" Forecasts are for {label(cluster)}, one of {len(names)} clusters in the data."
+    source = visible(str(tree["fit_data"].attrs.get("source") or "counts without a stated source"))[:_LONGEST_SOURCE]
+    model = visible(str(record.get("model", "of unknown name")))
+    return f"From {source}; model {model}{_day(str(record.get('created', '')))}.{about}"
+
+
+def _day(created: str) -> str:
+    """Write the day of an ISO time as people do, or nothing."""
+    try:
+        day = dt.datetime.fromisoformat(created)
+    except ValueError:
+        return ""
+    return f", fitted on {day.day} {day:%B %Y}"
+
+
+def _marked(largest: int, sizes: Sequence[int]) -> str:
+    """Say what the asterisk in the first table means, if it is used."""
+    if not largest:
+        return "the size of the largest job in the data is not known, so all are extrapolated"
+    return "larger than any job in the data" if max(sizes) > largest else ""

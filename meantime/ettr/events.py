@@ -8,7 +8,7 @@ import numpy as np
 
 from meantime.errors import InputError
 from meantime.ettr.arrays import Array, ArrayLike, as_jax, as_numpy
-from meantime.ettr.segments import cut
+from meantime.ettr.segments import check_one_run, cut
 
 type _State = tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]
 
@@ -83,19 +83,18 @@ def simulate(
         "interval": interval,
         "write": write,
         "restart": restart,
-        "wait": 0.0,
+        "detection": detection,
         "queue": queue,
         "productive": productive,
     }
     settings = {"n_runs": n_runs, "last_write": last_write, "max_failures": max_failures}
     if isinstance(key, jax.Array):
-        arrays = as_jax(plan | {"detection": detection})
-        arrays["wait"] = arrays.pop("detection") + arrays["queue"]
-        wall, failures = _simulate(key, **arrays, **settings)
+        wall, failures = _simulate(key, **as_jax(plan), **settings)
         return (wall, failures) if with_failures else wall
-    checked = as_numpy(plan | {"detection": detection})
-    checked["wait"] = checked.pop("detection") + checked["queue"]
-    _check(checked, n_runs)
+    checked = as_numpy(plan)
+    check_one_run(checked["interval"], checked["productive"])
+    if n_runs < 1:
+        raise InputError(f"n_runs is {n_runs}; expected at least 1")
     with jax.enable_x64(True):
         wall, failures = (np.array(out) for out in _simulate(jax.random.key(key), **checked, **settings))
     lost = int(np.isinf(wall).sum())
@@ -105,15 +104,6 @@ def simulate(
             "expected a shorter interval, a shorter run or a larger max_failures"
         )
     return (wall, failures) if with_failures else wall
-
-
-def _check(plan: dict[str, np.ndarray], n_runs: int) -> None:
-    if n_runs < 1:
-        raise InputError(f"n_runs is {n_runs}; expected at least 1")
-    if np.isinf(plan["productive"]).any():
-        raise InputError("productive is inf; expected a finite number of hours, a run that can be simulated to its end")
-    if (plan["interval"] == 0).any():
-        raise InputError("interval is 0.0; expected positive hours")
 
 
 @partial(jax.jit, static_argnames=("n_runs", "last_write", "max_failures"))
@@ -128,7 +118,7 @@ def _simulate(
         index, values = item
         return _runs(jax.random.fold_in(key, index), n_runs, last_write, max_failures, **values)
 
-    together = min(size, max(1, _TOGETHER // n_runs))
+    together = max(1, min(size, _TOGETHER // n_runs))
     wall, failures = jax.lax.map(one_plan, (jnp.arange(size), flat), batch_size=together)
     return wall.T.reshape(n_runs, *shape), failures.T.reshape(n_runs, *shape)
 
@@ -143,7 +133,7 @@ def _runs(
     interval: jax.Array,
     write: jax.Array,
     restart: jax.Array,
-    wait: jax.Array,
+    detection: jax.Array,
     queue: jax.Array,
     productive: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
@@ -166,7 +156,7 @@ def _runs(
         needed = restart + left * segment + ending
         finishes = gap >= needed
         kept = jnp.clip(jnp.floor((gap - restart) / segment), 0, left)
-        wall = wall + jnp.where(running, jnp.where(finishes, needed, gap + wait), 0)
+        wall = wall + jnp.where(running, jnp.where(finishes, needed, gap + detection + queue), 0)
         failures = failures + (running & ~finishes)
         return step + 1, key, done + kept, wall, failures, running & ~finishes
 

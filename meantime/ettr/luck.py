@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meantime.errors import InputError
 from meantime.ettr.arrays import Array, ArrayLike, array_function, as_numpy
-from meantime.ettr.segments import cut
+from meantime.ettr.segments import check_one_run, cut
 from meantime.ettr.special import truncated_exponential
 
 _CHUNK = 1 << 16
@@ -84,15 +83,11 @@ def sample_wallclock(
             "write": write,
             "restart": restart,
             "productive": productive,
-            "wait": detection,
+            "detection": detection,
             "queue": queue,
         }
     )
-    arrays["wait"] = arrays["wait"] + arrays["queue"]
-    if np.isinf(arrays["productive"]).any():
-        raise InputError("productive is inf; expected a finite number of hours, the length of one run")
-    if (arrays["interval"] == 0).any():
-        raise InputError("interval is 0.0; expected positive hours")
+    check_one_run(arrays["interval"], arrays["productive"])
     rng = np.random.default_rng(seed)
     names, values = list(arrays), np.broadcast_arrays(*arrays.values())
     out = np.empty(values[0].shape)
@@ -119,7 +114,7 @@ def _draw(
     interval: np.ndarray,
     write: np.ndarray,
     restart: np.ndarray,
-    wait: np.ndarray,
+    detection: np.ndarray,
     queue: np.ndarray,
     productive: np.ndarray,
     last_write: bool,
@@ -134,7 +129,7 @@ def _draw(
     in_restarts = _failures(rng, restarts, restarting.y)
     useful = queue + full * segment.hours + ending.hours + restarts * restart
     lost = _lost(rng, in_segments, segment) + _lost(rng, in_ending, ending) + _lost(rng, in_restarts, restarting)
-    return useful + lost + (restarts - 1 + in_restarts) * wait
+    return useful + lost + (restarts - 1 + in_restarts) * (detection + queue)
 
 
 @array_function()

@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from meantime.errors import InputError
 
 
 class Segments(NamedTuple):
@@ -37,3 +40,17 @@ def cut(interval: jax.Array, productive: jax.Array) -> Segments:
     full = jax.lax.stop_gradient(jnp.maximum(jnp.ceil(quotient * (1 - slack)) - 1, 0))
     last = productive - full * interval
     return Segments(full, interval, jnp.where(last > interval, interval, last))
+
+
+def check_one_run(interval: np.ndarray, productive: np.ndarray) -> None:
+    """Refuse what `cut` cannot cut.
+
+    Raises
+    ------
+    InputError
+        If a run is infinite or an interval is zero.
+    """
+    if np.isinf(productive).any():
+        raise InputError("productive is inf; expected a finite number of hours, the length of one run")
+    if (interval == 0).any():
+        raise InputError("interval is 0.0; expected positive hours")

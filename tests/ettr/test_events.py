@@ -160,3 +160,7 @@ def test_every_corner_of_the_plans(seed: int) -> None:
     assert (abs(z) > 3).sum() <= 5
     assert abs(z).max() < 4.7
     assert stats.chi2(z.size).cdf((z**2).sum()) == pytest.approx(0.5, abs=0.4995)
+
+
+def test_no_plan_at_all() -> None:
+    assert ettr.simulate(1, np.zeros((0, 2)), 1.0, productive=1.0, n_runs=3).shape == (3, 0, 2)

@@ -1,0 +1,17 @@
+"""Simulated logs and tables whose truth is known: for tests, tutorials and calibration."""
+
+from meantime.datasets.simulate.cluster import simulate_cluster
+from meantime.datasets.simulate.frames import Simulation
+from meantime.datasets.simulate.plan import RSC1_RATES, RSC1_SIZES, ClusterPlan
+from meantime.datasets.simulate.tables import simulate_table
+from meantime.datasets.simulate.write import write_cluster
+
+__all__ = [
+    "RSC1_RATES",
+    "RSC1_SIZES",
+    "ClusterPlan",
+    "Simulation",
+    "simulate_cluster",
+    "simulate_table",
+    "write_cluster",
+]

@@ -131,7 +131,9 @@ def forecast_rates(
         )
     nodes = np.array(sizes) / plan.gpus_per_node
     hazards = draws * nodes / HOURS_PER_DAY
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the work is done in NumPy and JAX, outside Python's lock
+    with ThreadPoolExecutor(
+        min(8, os.cpu_count() or 1)
+    ) as pool:  # the work is done in NumPy and JAX, outside Python's lock
         per_size = list(
             pool.map(
                 lambda hazard, size: figures_of_size(hazard, grid, gpus=size, seed=_seed_of(seed, size)),

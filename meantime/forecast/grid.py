@@ -1,7 +1,8 @@
 """A plan as arrays: every combination of its lists a row, every uncertain value drawn."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -45,6 +46,11 @@ class Grid:
     hours: Mapping[str, np.ndarray]
     optimal: np.ndarray
     uncertain: bool
+
+    def block(self, start: int, stop: int) -> Self:
+        """Return the grid with the combinations from `start` to before `stop` alone."""
+        hours = {name: values[start:stop] for name, values in self.hours.items()}
+        return replace(self, hours=hours, optimal=self.optimal[start:stop])
 
 
 def grid_of(plan: Plan, n_draws: int, *, seed: int) -> Grid:

@@ -19,7 +19,7 @@ TERMS = ("checkpoint_write", "restart", "detection", "queue", "productive")
 
 
 def single_runs(
-    hazard: np.ndarray, interval: np.ndarray, terms: Mapping[str, np.ndarray], *, seed: int
+    hazard: np.ndarray, interval: np.ndarray, terms: Mapping[str, np.ndarray], *, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw wallclock and productive hours of single runs over the draws of the hazard.
 
@@ -37,8 +37,8 @@ def single_runs(
         Hours between checkpoints, shape (plans, 1) or (plans, draws).
     terms
         Hours, keys `TERMS`, each of shape (plans, 1) or (plans, draws).
-    seed
-        Seed of the runs with few failures.
+    rng
+        Source of the runs with few failures.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def single_runs(
             np.broadcast_to(values, few.shape)[few] for values in (lam, every, write, restart)
         )
         costs = {name: np.broadcast_to(values, few.shape)[few] for name, values in costs.items()}
-        wallclock[few] = ettr.sample_wallclock(seed, lam, every, write, restart, **costs)
+        wallclock[few] = ettr.sample_wallclock(rng, lam, every, write, restart, **costs)
     return wallclock, productive
 
 

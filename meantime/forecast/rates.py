@@ -34,7 +34,9 @@ def stated_rate(per_1000_node_days: float | Sequence[float] | np.ndarray, gpus: 
     try:
         values = np.atleast_1d(np.asarray(per_1000_node_days, dtype=float)) / PER_1000_NODE_DAYS
     except (TypeError, ValueError) as error:
-        raise InputError(f"rate is {per_1000_node_days!r}; expected failures per 1,000 node-days, such as 6.5") from error
+        raise InputError(
+            f"rate is {per_1000_node_days!r}; expected failures per 1,000 node-days, such as 6.5"
+        ) from error
     if values.ndim != 1:
         raise InputError(f"rate has shape {values.shape}; expected one number or a 1-D array of draws")
     sizes = checked_gpus(gpus)

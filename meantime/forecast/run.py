@@ -13,6 +13,9 @@ from meantime.forecast.luck import TERMS, figures_of_runs, single_runs
 from meantime.intervals import LOWER, UPPER, summarise
 from meantime.units import HOURS_PER_DAY
 
+_BLOCK = 2_000_000
+"""Largest number of plans x draws worked on at a time, which bounds memory to some hundred megabytes."""
+
 _QUANTILES = (0.5, LOWER, UPPER)
 
 
@@ -40,6 +43,16 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
         (all without unit), `checkpoint_interval` (hours), `failures_per_day`, `gpu_hours_lost_per_day`,
         `days_to_finish`; and `chosen_interval` (hours), shape (plans,).
     """
+    per_block = max(1, _BLOCK // hazard.size)
+    starts = range(0, grid.optimal.size, per_block)
+    blocks = [
+        _figures(hazard, grid.block(start, start + per_block), gpus, np.random.default_rng([seed, start]))
+        for start in starts
+    ]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _figures(hazard: np.ndarray, grid: Grid, gpus: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     n_draws = hazard.size
     points, weights = (hazard, np.full(n_draws, 1 / n_draws)) if grid.uncertain else condense(hazard)
     at = hazard if grid.uncertain else np.concatenate([hazard, np.quantile(hazard, _QUANTILES)])
@@ -60,7 +73,7 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
         name: summarise(value) if grid.uncertain else _at_quantiles(value, n_draws) for name, value in values.items()
     }
     expected_days = result.pop("expected_days")[:, 0]
-    wallclock, productive = single_runs(hazard, used, terms, seed=seed)
+    wallclock, productive = single_runs(hazard, used, terms, rng=rng)
     result["ettr_run"] = _not_inside(figures_of_runs(productive / wallclock), result["ettr"])
     if terms["productive"].shape[1] == 1:
         with np.errstate(over="ignore"):  # a run without hope never ends

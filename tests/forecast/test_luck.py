@@ -21,7 +21,7 @@ def runs_of(gpus: int, plan: Plan, rates: np.ndarray, seed: int) -> np.ndarray:
     grid = grid_of(plan, rates.size, seed=seed)
     terms = {name: grid.hours[name] for name in TERMS}
     hazard = rates / 1000 * gpus / 8 / 24
-    wallclock, _ = single_runs(hazard, grid.hours["checkpoint_interval"], terms, seed=seed)
+    wallclock, _ = single_runs(hazard, grid.hours["checkpoint_interval"], terms, rng=np.random.default_rng(seed))
     assert wallclock.shape == (1, LUCK_DRAWS)
     return wallclock[0]
 

@@ -1,1 +1,13 @@
-"""TODO"""
+"""Inference: fits that have passed a convergence gate, their storage, and rates predicted from them.
+
+PyMC and JAX are imported when a model is sampled, not before.
+"""
+
+from meantime.inference.fitting import fit as fit
+from meantime.inference.predict import posterior_predictive as posterior_predictive
+from meantime.inference.predict import predict_rate as predict_rate
+from meantime.inference.provenance import provenance as provenance
+from meantime.inference.rebuild import rebuild_model as rebuild_model
+from meantime.inference.size_law import size_law as size_law
+from meantime.inference.storage import load_fit as load_fit
+from meantime.inference.storage import save_fit as save_fit

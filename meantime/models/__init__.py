@@ -1,1 +1,20 @@
-"""TODO"""
+"""Probability models: each a function from a failure table and frozen priors to a PyMC model.
+
+Nothing here samples. PyMC itself is imported when a model is built.
+"""
+
+from meantime.models.component import ComponentPriors as ComponentPriors
+from meantime.models.component import component as component
+from meantime.models.component_gamma import ComponentGammaPriors as ComponentGammaPriors
+from meantime.models.component_gamma import component_gamma as component_gamma
+from meantime.models.component_size import ComponentSizePriors as ComponentSizePriors
+from meantime.models.component_size import component_size as component_size
+from meantime.models.constant import ConstantPriors as ConstantPriors
+from meantime.models.constant import constant as constant
+from meantime.models.grid import REFERENCE_GPUS as REFERENCE_GPUS
+from meantime.models.grid import Grid as Grid
+from meantime.models.grid import grid_of as grid_of
+from meantime.models.registry import MODELS as MODELS
+from meantime.models.registry import ModelEntry as ModelEntry
+from meantime.models.registry import model_entry as model_entry
+from meantime.models.registry import priors_for as priors_for

@@ -1,0 +1,15 @@
+"""What inference knows of each model: geometry, exact completion, likelihood, prediction."""
+
+from meantime.inference.families.component import COMPONENT
+from meantime.inference.families.component_gamma import COMPONENT_GAMMA
+from meantime.inference.families.component_size import COMPONENT_SIZE
+from meantime.inference.families.constant import CONSTANT
+from meantime.inference.families.family import NEW as NEW
+from meantime.inference.families.family import Family as Family
+
+FAMILIES: dict[str, Family] = {
+    "constant": CONSTANT,
+    "component": COMPONENT,
+    "component_gamma": COMPONENT_GAMMA,
+    "component_size": COMPONENT_SIZE,
+}

@@ -1,0 +1,87 @@
+"""`component_size` in inference: cells integrated out while sampling, drawn exactly afterwards."""
+
+import numpy as np
+import xarray as xr
+
+from meantime.inference.families import component
+from meantime.inference.families.family import Draws, Family, Variables
+from meantime.inference.families.pooled import new_deviation, pooled_geometry
+from meantime.inference.likelihood import negative_binomial_log_probability
+from meantime.models import REFERENCE_GPUS, Grid
+
+
+def bucket_of(gpus: np.ndarray) -> np.ndarray:
+    """Return the job-size bucket of each number of GPUs: the next power of two, 5 to 8 GPUs in 8."""
+    return 2 ** np.ceil(np.log2(gpus)).astype(np.int64)
+
+
+def _line(draws: Draws, doublings: np.ndarray) -> np.ndarray:
+    """Return the log rates without cell deviations, (chain, draw, cluster, component, size)."""
+    line = draws["level"][..., None, :, None] + draws["slope"][..., None, :, None] * doublings
+    return line + draws["cluster_deviation"][..., None] if "cluster_deviation" in draws else line
+
+
+def _complete(draws: Draws, grid: Grid, rng: np.random.Generator) -> Variables:
+    smooth = np.exp(_line(draws, grid.doublings))
+    weight = draws["sigma_cell"][..., None, None, None] ** -2
+    counts = grid.failures.transpose(0, 2, 1)
+    cell = rng.standard_gamma(weight + counts) / (weight + grid.exposure[:, None, :] * smooth)
+    dims = ("cluster", "component", "job_size")
+    return {"cell": (dims, cell), "rate": (dims, smooth * cell)}
+
+
+def _mean(draws: Draws, grid: Grid) -> np.ndarray:
+    """Return the expected counts of the strata, cells integrated out."""
+    observed = grid.observed()
+    log_rate = draws["level"][..., None, :] + draws["slope"][..., None, :] * observed["doublings"][:, None]
+    if "cluster_deviation" in draws:
+        log_rate = log_rate + draws["cluster_deviation"][..., grid.cluster_of, :]
+    return observed["exposure_days"][:, None] * np.exp(log_rate)
+
+
+def _log_likelihood(draws: Draws, grid: Grid) -> np.ndarray:
+    weight = draws["sigma_cell"][..., None, None] ** -2
+    return negative_binomial_log_probability(grid.observed()["observed_failures"], _mean(draws, grid), weight)
+
+
+def _replicate(draws: Draws, grid: Grid, rng: np.random.Generator) -> np.ndarray:
+    mean, weight = _mean(draws, grid), draws["sigma_cell"][..., None, None] ** -2
+    return rng.poisson(mean * rng.standard_gamma(weight, mean.shape) / weight)
+
+
+def _predict(
+    posterior: xr.Dataset, grid: Grid, gpus: np.ndarray, cluster: int | None, rng: np.random.Generator
+) -> np.ndarray:
+    doublings = np.log2(gpus / REFERENCE_GPUS)
+    log_rate = posterior["level"].values[..., None] + posterior["slope"].values[..., None] * doublings
+    if cluster is None:
+        log_rate = log_rate + new_deviation(posterior, rng)[..., None]
+    elif "cluster_deviation" in posterior:
+        log_rate = log_rate + posterior["cluster_deviation"].values[:, :, cluster, :, None]
+    return np.exp(log_rate) * _cells(posterior, grid, bucket_of(gpus), cluster, rng)
+
+
+def _cells(
+    posterior: xr.Dataset, grid: Grid, buckets: np.ndarray, cluster: int | None, rng: np.random.Generator
+) -> np.ndarray:
+    """Return cell multipliers, (chain, draw, component, gpus): those of sizes seen here, new ones elsewhere."""
+    weight = posterior["sigma_cell"].values[..., None] ** -2
+    seen = {} if cluster is None else {size: i for i, size in enumerate(grid.job_sizes) if grid.exposure[cluster, i] > 0}
+    cells = {}
+    for bucket in dict.fromkeys(buckets.tolist()):
+        if bucket in seen:
+            cells[bucket] = posterior["cell"].values[:, :, cluster, :, seen[bucket]]
+        else:
+            cells[bucket] = rng.standard_gamma(weight, (*weight.shape[:2], len(grid.components))) / weight
+    return np.stack([cells[bucket] for bucket in buckets.tolist()], axis=-1)
+
+
+COMPONENT_SIZE = Family(
+    sizes=True,
+    dims={**component.DIMS, "slope_mean": (), "slope_sd": (), "slope": ("component",), "sigma_cell": ()},
+    geometry=pooled_geometry,
+    complete=_complete,
+    log_likelihood=_log_likelihood,
+    replicate=_replicate,
+    predict=_predict,
+)

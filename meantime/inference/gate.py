@@ -1,0 +1,123 @@
+"""The convergence gate: no forecast from draws that cannot be trusted.
+
+R-hat at most 1.01, bulk and tail effective sample sizes of at least 400 (Vehtari et al. 2021) for every
+sampled scalar, no divergence, and trajectories not cut short.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from meantime.errors import ConvergenceError, ConvergenceWarning
+from meantime.inference.diagnostics import ess_bulk, ess_tail, rhat
+from meantime.models import Grid
+
+MAX_RHAT = 1.01
+MIN_ESS = 400
+MAX_CUT_SHARE = 0.01
+"""Share of trajectories that may reach the greatest tree depth."""
+
+SHOWN = 5
+"""How many of the worst parameters a message names."""
+
+type Diagnostics = dict[str, Any]
+
+
+def diagnose(
+    draws: Mapping[str, np.ndarray],
+    statistics: Mapping[str, np.ndarray],
+    dims: Mapping[str, tuple[str, ...]],
+    grid: Grid,
+) -> Diagnostics:
+    """Compute the diagnostics of a fit and hold them against the limits.
+
+    Parameters
+    ----------
+    draws
+        Sampled variables, (chain, draw, ...).
+    statistics
+        Sampler statistics, (chain, draw).
+    dims
+        Dimensions of the variables after (chain, draw).
+    grid
+        The labels of those dimensions.
+
+    Returns
+    -------
+    dict
+        ``max_rhat``, ``min_ess_bulk``, ``min_ess_tail``, ``divergences``, ``cut_share``, ``mean_steps``,
+        ``converged``, ``parameters`` (those that fail, worst first) and ``problems`` (sentences).
+    """
+    names = [name for variable in draws for name in _scalars(variable, dims[variable], grid)]
+    columns = [values.reshape(*values.shape[:2], -1) for values in draws.values()]
+    values = np.concatenate(columns, axis=2).transpose(2, 0, 1)
+    spread, bulk, tail = rhat(values), ess_bulk(values), ess_tail(values)
+    divergences = int(statistics["diverging"].sum())
+    cut = float(statistics["reached_max_treedepth"].mean())
+    problems, failing = [], np.zeros(len(names))
+    for what, figure, bad, limit in (
+        ("R-hat", spread, ~(spread <= MAX_RHAT), f"at most {MAX_RHAT}"),
+        ("bulk ESS", bulk, ~(bulk >= MIN_ESS), f"at least {MIN_ESS}"),
+        ("tail ESS", tail, ~(tail >= MIN_ESS), f"at least {MIN_ESS}"),
+    ):
+        if bad.any():
+            badness = np.nan_to_num(figure if what == "R-hat" else -figure, nan=np.inf)
+            worst = [int(i) for i in np.argsort(-np.where(bad, badness, -np.inf))[: min(SHOWN, int(bad.sum()))]]
+            more = int(bad.sum()) - len(worst)
+            listed = ", ".join(f"{names[i]} {figure[i]:.4g}" for i in worst) + (f" and {more} more" if more else "")
+            problems.append(f"{what} should be {limit}: {listed}")
+            failing = np.where(bad, np.maximum(failing, spread if what == "R-hat" else MIN_ESS / figure), failing)
+    if divergences:
+        problems.append(f"{divergences} of {statistics['diverging'].size} trajectories diverged")
+    if cut > MAX_CUT_SHARE:
+        problems.append(f"{cut:.0%} of trajectories were cut at the greatest tree depth")
+    order = np.argsort(-failing, kind="stable")
+    return {
+        "max_rhat": float(spread.max()),
+        "min_ess_bulk": float(bulk.min()),
+        "min_ess_tail": float(tail.min()),
+        "divergences": divergences,
+        "cut_share": cut,
+        "mean_steps": float(statistics["n_steps"].mean()),
+        "converged": not problems,
+        "parameters": [names[i] for i in order if failing[i] > 0],
+        "problems": problems,
+    }
+
+
+def enforce(diagnostics: Diagnostics, *, allow_unconverged: bool) -> None:
+    """Raise if a fit has not converged, or warn if that is allowed.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming the worst parameters and what to try.
+    """
+    if diagnostics["converged"]:
+        return
+    message = f"The fit has not converged. {'; '.join(diagnostics['problems'])}. {_advice(diagnostics)}"
+    if not allow_unconverged:
+        raise ConvergenceError(f"{message} With allow_unconverged=True the fit is kept, marked as unconverged.")
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+
+def _advice(diagnostics: Diagnostics) -> str:
+    ideas = []
+    if diagnostics["divergences"]:
+        ideas.append("a higher target_accept (0.95)")
+    if diagnostics["max_rhat"] <= 1.05 and diagnostics["parameters"]:
+        ideas.append("more draws (4000)")
+    else:
+        ideas.append("a longer warm-up (tune=2000) and more draws")
+    ideas.append("narrower priors, or a simpler model ('component')")
+    return f"Try {'; '.join(ideas)}."
+
+
+def _scalars(variable: str, dims: tuple[str, ...], grid: Grid) -> list[str]:
+    labels: list[tuple[str, ...]] = [()]
+    for dim in dims:
+        entries = {"cluster": grid.clusters, "component": grid.components}[dim]
+        labels = [(*label, entry) for label in labels for entry in entries]
+    return [f"{variable}[{', '.join(label)}]" if label else variable for label in labels]

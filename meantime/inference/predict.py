@@ -1,0 +1,105 @@
+"""Predictions from a fit: rates at any job size, and replicated counts."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from meantime.errors import InputError
+from meantime.inference.families import NEW
+from meantime.inference.rebuild import family_of
+from meantime.inference.tree import by_stratum
+from meantime.models import Grid
+
+MAX_GPUS = 10**9
+
+
+def predict_rate(
+    tree: xr.DataTree, gpus: int | Sequence[int] | np.ndarray, *, cluster: str | None = None, seed: int = 0
+) -> xr.DataArray:
+    """Draw failure rates of jobs of given sizes from a fit.
+
+    Rates of `component_size` follow each component's line over job size. A size whose power-of-two
+    bucket had exposure keeps its cell deviation; any other size draws a new one, so that predictions
+    beyond the data are wider. The other models know no sizes: their rates are the same for all.
+
+    Parameters
+    ----------
+    tree
+        A fit.
+    gpus
+        Job sizes, GPUs.
+    cluster
+        Which cluster. May be left out where the fit holds one. ``"new"`` is a cluster that is not in the
+        log, drawn from the population of clusters.
+    seed
+        Seed of what is drawn anew.
+
+    Returns
+    -------
+    xr.DataArray
+        Failures per node-day, dimensions (sample, component, gpus): a sample is one draw of one chain.
+        `constant` has the single component ``"all"``. The attribute ``largest_job_gpus`` tells how far
+        the data go (0: unknown).
+
+    Raises
+    ------
+    InputError
+        For an unknown cluster, a size that is no positive whole number, or a tree that is no fit.
+    """
+    _, family, grid = family_of(tree)
+    sizes = _sizes(gpus)
+    index = _cluster_index(cluster, grid)
+    posterior = tree["posterior"].to_dataset()
+    rate = family.predict(posterior, grid, sizes, index, np.random.default_rng([seed, 2]))
+    attrs = {"units": "failures per node-day", "largest_job_gpus": int(tree["fit_data"].attrs["largest_job_gpus"])}
+    return xr.DataArray(
+        rate.reshape(-1, *rate.shape[2:]),
+        dims=("sample", "component", "gpus"),
+        coords={"component": list(grid.components), "gpus": sizes},
+        name="rate",
+        attrs=attrs,
+    )
+
+
+def posterior_predictive(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
+    """Draw counts that the fitted model would give again for the same exposure.
+
+    What is integrated out of the likelihood (cells of `component_size`, rates of `component_gamma`) is
+    drawn anew, as PyMC's ``sample_posterior_predictive`` does.
+
+    Parameters
+    ----------
+    tree
+        A fit.
+    seed
+        Seed of the counts.
+
+    Returns
+    -------
+    xr.Dataset
+        ``failures`` (chain, draw, stratum, component), labelled as the fit's ``observed_data``.
+    """
+    _, family, grid = family_of(tree)
+    draws = {str(name): values.values for name, values in tree["posterior"].to_dataset().items()}
+    return by_stratum(family.replicate(draws, grid, np.random.default_rng([seed, 3])), grid)
+
+
+def _sizes(gpus: int | Sequence[int] | np.ndarray) -> np.ndarray:
+    values = np.atleast_1d(np.asarray(gpus))
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or not len(values):
+        raise InputError(f"gpus is {gpus!r}; expected one or more whole numbers of GPUs")
+    if (bad := ~((values >= 1) & (values <= MAX_GPUS) & (values == np.round(values)))).any():
+        raise InputError(f"gpus holds {values[bad][0]}; expected whole numbers from 1 to {MAX_GPUS:,}")
+    return values.astype(np.int64)
+
+
+def _cluster_index(cluster: str | None, grid: Grid) -> int | None:
+    if cluster in grid.clusters:
+        return grid.clusters.index(str(cluster))
+    if cluster is None and len(grid.clusters) == 1:
+        return 0
+    if cluster == NEW:
+        return None
+    given = "no cluster was named" if cluster is None else f"there is no cluster {cluster!r}"
+    raise InputError(f"{given}; choose one of {', '.join(grid.clusters)}, or {NEW!r} for one that is not in the log")

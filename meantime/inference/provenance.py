@@ -1,0 +1,103 @@
+"""Where a fit comes from: one JSON string on the root of its tree."""
+
+import dataclasses
+import datetime as dt
+import hashlib
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from meantime import intervals
+from meantime.errors import InputError
+
+ATTRIBUTE = "meantime"
+SCHEMA = "meantime.fit/1"
+
+_PACKAGES = ("meantime", "jax", "numpy", "numpyro", "pymc", "pytensor", "xarray")
+
+
+def record(
+    *,
+    table: xr.Dataset,
+    model: str,
+    priors: Any,
+    method: str,
+    backend: str,
+    seed: int,
+    sampling: dict[str, Any],
+    diagnostics: dict[str, Any],
+) -> str:
+    """Return the provenance of a fit as JSON."""
+    facts = {
+        "schema": SCHEMA,
+        "model": model,
+        "priors": dataclasses.asdict(priors),
+        "method": method,
+        "backend": backend,
+        "seed": seed,
+        "sampling": sampling,
+        "versions": _versions(),
+        "data_digest": digest(table),
+        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "interval": intervals.describe(),
+        "diagnostics": diagnostics,
+    }
+    return json.dumps(facts)
+
+
+def provenance(tree: xr.DataTree) -> dict[str, Any]:
+    """Read where a fit comes from.
+
+    Parameters
+    ----------
+    tree
+        A fit.
+
+    Returns
+    -------
+    dict
+        ``schema``, ``model``, ``priors``, ``method``, ``backend``, ``seed``, ``sampling``, ``versions``,
+        ``data_digest``, ``created``, ``interval`` and ``diagnostics``.
+
+    Raises
+    ------
+    InputError
+        If the tree is no fit of meantime, or was made by a newer version.
+    """
+    text = tree.attrs.get(ATTRIBUTE)
+    try:
+        facts = json.loads(text) if isinstance(text, str) else None
+    except json.JSONDecodeError:
+        facts = None
+    schema = facts.get("schema") if isinstance(facts, dict) else None
+    name, _, number = str(schema).partition("/")
+    if name != "meantime.fit" or not number.isdecimal() or "posterior" not in tree.children:
+        raise InputError("not a fit of meantime; expected a file written by save_fit or `meantime fit`")
+    if int(number) > int(SCHEMA.partition("/")[2]):
+        raise InputError(f"written in the format {schema}, newer than {SCHEMA}; upgrade meantime to read it")
+    return dict(facts or {})
+
+
+def digest(table: xr.Dataset) -> str:
+    """Return a SHA-256 of a failure table's labels, counts and exposures."""
+    check = hashlib.sha256()
+    for name in sorted([*map(str, table.dims), *map(str, table.data_vars)]):
+        array = table[name]
+        values = np.ascontiguousarray(array.values)
+        check.update(f"{name}{array.dims}{array.shape}".encode())
+        check.update("\0".join(map(str, values.tolist())).encode() if values.dtype.kind == "U" else values.tobytes())
+    return f"sha256:{check.hexdigest()}"
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found

@@ -2,8 +2,9 @@
 
 The rule of Kokolis et al. (HPCA 2025, section II and Figures 4 and 5), every constant an argument: a
 job that ended NODE_FAIL, or FAILED with a high-severity event on one of its nodes in the last 10 minutes
-before its end or the 5 minutes after. Of several components seen there the most isolating wins, by the
-priority of the taxonomy; the others are kept.
+before its end or the 5 minutes after. Of several components seen there the most isolating wins: high
+severity before low, then the priority of the taxonomy, then the event nearest to the end. The others are
+kept.
 """
 
 from collections.abc import Sequence
@@ -107,9 +108,8 @@ def _seen(
     join is on equality of node and block: its cost grows with the number of jobs and events, not with
     their product.
     """
-    nothing = {"__row": pl.UInt32, "__winner": pl.String, "__all": pl.List(pl.String)}
     if events is None or events.is_empty() or ended.is_empty():
-        return pl.DataFrame(schema=nothing)
+        return pl.DataFrame(schema={"__row": pl.UInt32, "__winner": pl.String, "__all": pl.List(pl.String)})
     if "nodes" not in ended.columns:
         raise InputError("events were given but the jobs have no node lists; add NodeList to sacct -o, or map nodes")
     lead, lag = (
@@ -117,7 +117,7 @@ def _seen(
     )
     block = max(1_000_000, round((seconds(before) + seconds(after)) * 1e6))
     counted = events if severity == "low" else events.filter(pl.col("severity") == "high")
-    counted = counted.select("node", "time", "component", _block(pl.col("time"), block).alias("block"))
+    counted = counted.select("node", "time", "component", "severity", _block(pl.col("time"), block).alias("block"))
     windows = (
         ended.lazy()
         .select(
@@ -139,9 +139,16 @@ def _seen(
         windows.join(counted.lazy(), on=["node", "block"])
         .filter(pl.col("time").is_between("from", "to"))
         .group_by("__row", "component")
-        .agg((pl.col("time") - pl.col("end")).abs().min().alias("distance"))
+        .agg(
+            (pl.col("severity") == "high").any().alias("high"),
+            (pl.col("time") - pl.col("end")).abs().min().alias("distance"),
+        )
         .join(rank.lazy(), on="component")
-        .sort("__row", "priority", "component", nulls_last=True)
+        .sort(
+            ["__row", "high", "priority", "distance", "component"],
+            descending=[False, True, False, False, False],
+            nulls_last=True,
+        )
         .group_by("__row", maintain_order=True)
         .agg(pl.col("component").first().alias("__winner"), pl.col("component").alias("__all"))
         .collect()

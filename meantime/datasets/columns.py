@@ -49,7 +49,7 @@ def whole_column(raw: pl.Series) -> Column:
     wrong = text.is_not_null() & values.is_null() & ~number.is_nan().fill_null(False)
     if not wrong.any():
         return Column(values=values)
-    return Column(values=values, problem=_say(text, wrong, f"{raw.name} {{}} is not a whole number"))
+    return Column(values=values, problem=_say(text, wrong, f"{raw.name} '{{}}' is not a whole number"))
 
 
 def category_column(raw: pl.Series, known: Mapping[str, str], dtype: pl.Enum) -> Column:

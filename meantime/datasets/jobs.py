@@ -121,7 +121,7 @@ def jobs_log(
     table, more = number_attempts(good, given=given)
     if given:
         again = repeated_numbers(table)
-        reason = pl.format("attempt {} of job {} occurs more than once", "attempt", "job_id")
+        reason = pl.format("attempt '{}' of job '{}' occurs more than once", "attempt", "job_id")
         aside.append(set_aside(table.filter(again).with_columns(__why=reason), file, texts))
         table = table.filter(~again)
     put_aside = pl.concat(aside).sort("line", maintain_order=True)
@@ -206,19 +206,19 @@ def _checks(has_elapsed: bool) -> list[Check]:
     ended = state.is_not_null() & ~state.is_in(ACTIVE)
     checks = [
         (pl.col("job_id").is_null(), pl.lit("job_id is missing")),
-        (end < start, pl.format("end {} lies before start {}", end, start)),
+        (end < start, pl.format("end '{}' lies before start '{}'", end, start)),
         (start.is_not_null() & end.is_null() & ended, pl.format("state {} without an end", state.cast(pl.String))),
         (
             start.is_null() & state.is_in(["COMPLETED", "OUT_OF_MEMORY"]),
             pl.format("state {} without a start", state.cast(pl.String)),
         ),
-        (pl.col("attempt") < 1, pl.format("attempt {} is below 1", "attempt")),
+        (pl.col("attempt") < 1, pl.format("attempt '{}' is below 1", "attempt")),
     ]
     for name in ("n_nodes", "n_gpus"):
         least = pl.when(start.is_not_null()).then(1 if name == "n_nodes" else 0).otherwise(0)
         checks.append(
-            (~pl.col(name).is_between(least, MAX_SIZE), pl.format(f"{name} {{}} is impossible", pl.col(name)))
+            (~pl.col(name).is_between(least, MAX_SIZE), pl.format(f"{name} '{{}}' is impossible", pl.col(name)))
         )
     if has_elapsed:
-        checks.append((pl.col("elapsed") < 0, pl.format("duration {} s is negative", "elapsed")))
+        checks.append((pl.col("elapsed") < 0, pl.format("duration '{}' s is negative", "elapsed")))
     return checks

@@ -26,7 +26,7 @@ def test_component_model_has_no_sizes():
     table, truth = simulate_table(seed=1, model="component", components=20, clusters=3)
     assert set(table["failures"].dims) == {"cluster", "component"}
     assert "slope" not in truth
-    formula = np.exp(truth["log_rate"] + truth["cluster_deviation"]).transpose(*truth["rate"].dims)
+    formula = np.exp(truth["level"] + truth["cluster_deviation"]).transpose(*truth["rate"].dims)
     np.testing.assert_allclose(truth["rate"], formula, rtol=1e-12)
     check_table(table)
 
@@ -34,7 +34,7 @@ def test_component_model_has_no_sizes():
 def test_truth_is_the_formula_of_the_model():
     _, truth = simulate_table(seed=2, slope_mean=0.1, sigma_cell=0.4)
     doublings = np.log2(truth["job_size"] / 64)
-    formula = np.exp(truth["log_rate"] + truth["cluster_deviation"] + truth["slope"] * doublings) * truth["cell"]
+    formula = np.exp(truth["level"] + truth["cluster_deviation"] + truth["slope"] * doublings) * truth["cell"]
     np.testing.assert_allclose(truth["rate"], formula.transpose(*truth["rate"].dims), rtol=1e-12)
 
 
@@ -48,7 +48,7 @@ def test_counts_are_poisson_about_the_truth():
     assert p > FALSE_ALARM, statistic
 
 
-@pytest.mark.parametrize("name", ["log_rate", "slope", "cluster_deviation", "cell"])
+@pytest.mark.parametrize("name", ["level", "slope", "cluster_deviation", "cell"])
 def test_parameters_are_drawn_from_what_was_asked_for(name):
     """Kolmogorov-Smirnov against the stated distributions; false alarm 1e-5 each."""
     _, truth = simulate_table(
@@ -56,7 +56,7 @@ def test_parameters_are_drawn_from_what_was_asked_for(name):
         slope_mean=0.1, slope_sd=0.03, sigma_cell=0.5,
     )  # fmt: skip
     law = {
-        "log_rate": stats.norm(-7, 0.8),
+        "level": stats.norm(-7, 0.8),
         "slope": stats.norm(0.1, 0.03),
         "cluster_deviation": stats.norm(0, 0.2),
         "cell": stats.gamma(4, scale=0.25),

@@ -10,7 +10,7 @@ import pytest
 
 from meantime.datasets.hostlist import expand_hosts
 from meantime.datasets.simulate import simulate_cluster, write_cluster
-from meantime.datasets.simulate.write import SACCT_COLUMNS, compress_hosts
+from meantime.datasets.simulate.sacct_text import SACCT_COLUMNS, compress_hosts
 from meantime.errors import InputError
 
 

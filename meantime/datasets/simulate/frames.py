@@ -14,7 +14,7 @@ from meantime.datasets.simulate.hazards import SIZES, Hazards, bucket_index
 from meantime.datasets.simulate.mix import QOS, STATES, Jobs
 from meantime.datasets.simulate.nodes import Placement
 from meantime.datasets.simulate.plan import ClusterPlan
-from meantime.datasets.table import build_table
+from meantime.datasets.simulate.truth import true_parameters, true_table
 
 FIRST_JOB = 1_000_001
 """Id of the job submitted first."""
@@ -111,8 +111,8 @@ def assemble(
         failures=failures.select(
             "job_id", "attempt", pl.col("end").alias("time"), "node", "component", "n_gpus", "job_size", "state"
         ),
-        table=_true_table(plan, hazards, rows, log_end, seed),
-        truth=_truth(plan, hazards, jobs, started, placement, lemon, names, seed),
+        table=true_table(plan, hazards, rows, log_end, seed),
+        truth=true_parameters(plan, hazards, jobs, started, placement, lemon, names, seed),
         log_end=log_end,
         plan=plan,
         seed=seed,
@@ -122,7 +122,7 @@ def assemble(
 def _attempt_rows(plan: ClusterPlan, jobs: Jobs, attempts: Attempts) -> pl.DataFrame:
     job = attempts.job
     gpus = jobs.gpus[job]
-    origin = pl.lit(plan.start).cast(_UTC)
+    origin = pl.lit(plan.start.astimezone(dt.UTC)).cast(_UTC)
     never = pl.lit(None, dtype=pl.Int64)
     ids = (pl.Series(np.arange(len(jobs.gpus))) + FIRST_JOB).cast(pl.String)
     frame = pl.DataFrame({"job": job, "submit": attempts.submit, "start": attempts.start, "end": attempts.end})
@@ -156,7 +156,7 @@ def _labels(names: pl.Series, index: np.ndarray) -> pl.Series:
 
 
 def _event_rows(plan: ClusterPlan, hazards: Hazards, names: pl.Series, events: Events) -> pl.DataFrame:
-    origin = pl.lit(plan.start).cast(_UTC)
+    origin = pl.lit(plan.start.astimezone(dt.UTC)).cast(_UTC)
     told = [CHECKS.get(name, ("check", f"{name} failed")) for name in hazards.components]
     return pl.DataFrame({"time": events.time.astype(np.int64)}).select(
         time=origin + pl.duration(seconds="time"),
@@ -165,59 +165,4 @@ def _event_rows(plan: ClusterPlan, hazards: Hazards, names: pl.Series, events: E
         severity=pl.Series(["low", "high"], dtype=_SEVERITY).gather(events.high.astype(np.int64)),
         source=pl.Series([source for source, _ in told]).gather(events.component),
         detail=pl.Series([detail for _, detail in told]).gather(events.component),
-    )
-
-
-def _true_table(plan: ClusterPlan, hazards: Hazards, rows: pl.DataFrame, log_end: dt.datetime, seed: int) -> xr.Dataset:
-    days = (pl.col("end").fill_null(log_end) - pl.col("start")).dt.total_seconds() / 86400
-    ran = rows.filter(pl.col("start").is_not_null()).with_columns(days=pl.col("n_gpus") / plan.gpus_per_node * days)
-    by_size = ran.group_by("job_size").agg(pl.sum("days")).sort("job_size")
-    sizes = by_size["job_size"].to_list()
-    counts = np.zeros((1, len(hazards.components), len(sizes)), dtype=np.int64)
-    failed = ran.filter(pl.col("component").is_not_null()).group_by("component", "job_size").len()
-    for component, size, count in failed.iter_rows():
-        counts[0, hazards.components.index(component), sizes.index(size)] = count
-    return build_table(
-        counts,
-        by_size["days"].to_numpy()[None, :],
-        cluster=[plan.cluster],
-        component=hazards.components,
-        job_size=sizes,
-        gpus_per_node=plan.gpus_per_node,
-        exposure_kind="busy",
-        source=f"simulated, seed {seed}",
-        largest_job_gpus=ran["n_gpus"].max(),  # type: ignore[arg-type]
-        provenance={"seed": seed, "log_end": log_end.isoformat()},
-    )
-
-
-def _truth(
-    plan: ClusterPlan,
-    hazards: Hazards,
-    jobs: Jobs,
-    started: Attempts,
-    placement: Placement,
-    lemon: np.ndarray,
-    names: pl.Series,
-    seed: int,
-) -> xr.Dataset:
-    gpus = jobs.gpus[started.job]
-    part = gpus / plan.gpus_per_node * (started.end - started.start)
-    lemons = np.add.reduceat(lemon[placement.node], placement.offset[:-1]) if len(gpus) else np.zeros(0)
-    raised = 1 + (plan.lemon_multiplier - 1) * lemons / np.maximum(placement.count, 1)
-    bucket = bucket_index(gpus)
-    exposure = np.bincount(bucket, part, len(SIZES))
-    with np.errstate(invalid="ignore"):
-        factor = np.bincount(bucket, part * raised, len(SIZES)) / exposure
-    return xr.Dataset(
-        {
-            "level": ("component", hazards.level),
-            "slope": ("component", hazards.slope),
-            "cell": (("component", "job_size"), hazards.cell),
-            "rate": (("component", "job_size"), hazards.rate),
-            "lemon_factor": ("job_size", np.where(exposure > 0, factor, 1.0)),
-            "lemon": ("node", lemon),
-        },
-        coords={"component": list(hazards.components), "job_size": SIZES, "node": names.to_numpy().astype(np.str_)},
-        attrs={"seed": seed, "shared_nodes": placement.shared},
     )

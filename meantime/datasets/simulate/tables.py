@@ -66,7 +66,7 @@ def simulate_table(
     Returns
     -------
     tuple of xr.Dataset
-        The failure table, and the truth: ``log_rate`` (component) and ``cluster_deviation``, ``rate``
+        The failure table, and the truth: ``level`` (component) and ``cluster_deviation``, ``rate``
         (with cell) and in model ``component_size`` ``slope`` and ``cell``; the scalars ``mu``,
         ``sigma_component``, ``sigma_cluster``, ``slope_mean``, ``slope_sd``, ``sigma_cell``.
 
@@ -97,7 +97,7 @@ def simulate_table(
     log_rate = levels + deviation
     shape: tuple[int, ...] = (n_clusters,)
     variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
-        "log_rate": (("component",), levels),
+        "level": (("component",), levels),
         "cluster_deviation": (("cluster", "component"), deviation),
     }
     scalars = {"mu": mu, "sigma_component": sigma_component, "sigma_cluster": sigma_cluster}

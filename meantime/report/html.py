@@ -1,6 +1,5 @@
 """The report: one HTML file that needs nothing else, neither network nor script."""
 
-import datetime as dt
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from meantime.intervals import PROBABILITY
 from meantime.report import method, sections, words
 from meantime.report.evidence import NEW, choose_cluster, clusters, gpus_per_node, largest_job, shown_clusters
 from meantime.report.figures import ettr_by_gpus, forest, has_job_states, job_states, mttf_by_size
-from meantime.report.numbers import INTERVAL, label, listing, visible
+from meantime.report.numbers import INTERVAL, day, label, listing, visible
 from meantime.report.plans import check_plans, default_plans, describe, forecast_plans
 from meantime.report.style import DARK, LIGHT, NARROW, WIDE
 from meantime.report.svg import inline_svg
@@ -113,7 +112,8 @@ def render(
         probability=f"{PROBABILITY:.2f}",
         plans=[(label(name), describe(plan)) for name, plan in compared.items()],
         read_facts=sections.read_facts(tree),
-        quarantine=sections.quarantine(tree),
+        rows_read=sections.rows_read(tree),
+        reader_notes=sections.reader_notes(tree),
         failures=sections.failures_by_size(tree),
         components=sections.component_table(tree, chosen),
         plan_table=sections.plan_table(forecasts, sizes),
@@ -121,6 +121,7 @@ def render(
         notes=sections.notes(tree, compared),
         marked=_marked(largest_job(tree), sizes),
         diagnostics=sections.diagnostics(tree),
+        problems=sections.problems(tree),
         verdict=method.verdict(record),
         method=method.paragraphs(tree, record),
         provenance=sections.provenance_facts(tree),
@@ -196,16 +197,7 @@ def _lead(tree: xr.DataTree, record: Mapping[str, Any], cluster: str, names: Seq
         about = f" Forecasts are for {label(cluster)}, one of {len(names)} clusters in the data."
     source = visible(str(tree["fit_data"].attrs.get("source") or "counts without a stated source"))[:_LONGEST_SOURCE]
     model = visible(str(record.get("model", "of unknown name")))
-    return f"From {source}; model {model}{_day(str(record.get('created', '')))}.{about}"
-
-
-def _day(created: str) -> str:
-    """Write the day of an ISO time as people do, or nothing."""
-    try:
-        day = dt.datetime.fromisoformat(created)
-    except ValueError:
-        return ""
-    return f", fitted on {day.day} {day:%B %Y}"
+    return f"From {source}; model {model}, fitted on {day(str(record.get('created', 'a day unknown')))}.{about}"
 
 
 def _marked(largest: int, sizes: Sequence[int]) -> str:

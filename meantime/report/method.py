@@ -6,7 +6,7 @@ from typing import Any
 import xarray as xr
 
 from meantime.report.evidence import gpus_per_node, largest_job, source_facts
-from meantime.report.numbers import count, label, listing
+from meantime.report.numbers import count, label, stated
 
 _MODELS = {
     "component_size": (
@@ -44,19 +44,12 @@ def paragraphs(tree: xr.DataTree, record: Mapping[str, Any]) -> list[tuple[str, 
 
 
 def verdict(record: Mapping[str, Any]) -> str:
-    """Say in one sentence whether the draws can be trusted, and name the parameters that cannot."""
-    found = record.get("diagnostics") or {}
-    if found.get("converged") is False:
-        names = [label(_name(entry)) for entry in found.get("parameters") or []][:8]
-        which = f" Parameters that failed: {listing(names)}." if names else ""
-        return f"The fit did not converge and was kept on request. Its figures cannot be relied on.{which}"
+    """Say in a sentence or two whether the draws can be trusted."""
+    if (record.get("diagnostics") or {}).get("converged") is False:
+        return "The fit did not converge and was kept on request. Its figures cannot be relied on."
     if record.get("method") == "conjugate":
         return "The posterior is known exactly; its draws are independent and nothing had to converge."
     return "The draws passed every check that a fit must pass before it is used."
-
-
-def _name(entry: Any) -> str:
-    return str(entry.get("name", entry)) if isinstance(entry, Mapping) else str(entry)
 
 
 def _rule(tree: xr.DataTree) -> str:
@@ -68,7 +61,7 @@ def _rule(tree: xr.DataTree) -> str:
     )
     rule = facts.get("rule")
     if rule == "infrastructure":
-        before, after = (label(facts.get(name, default)) for name, default in (("before", "10min"), ("after", "5min")))
+        before, after = (stated(float(facts.get(name, 0))) for name in ("before_seconds", "after_seconds"))
         return (
             "Infrastructure failed a job if it ended NODE_FAIL, or if it ended FAILED and a health check of high "
             f"severity fired on one of its nodes in its last {before} or up to {after} after its end. Of several such "

@@ -1,5 +1,6 @@
 """Numbers as people read them: three significant figures, units, ranges, names made safe to show."""
 
+import datetime as dt
 import unicodedata
 
 import numpy as np
@@ -49,6 +50,14 @@ def quantity(value: float) -> str:
     if abs(value) >= 1e6:
         return f"{three(value / 1e6)} million"
     return three(value) if abs(value) < 100 else count(value)
+
+
+def compact(value: float) -> str:
+    """Write an amount in little room: ``"853"``, ``"14.7k"``, ``"1.26M"``."""
+    for least, size, unit in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if abs(value) >= least:
+            return f"{three(value / size)}{unit}"
+    return quantity(value)
 
 
 def share(fraction: float) -> str:
@@ -105,15 +114,25 @@ def duration_between(lower: float, upper: float) -> str:
 
 def stated(seconds: float) -> str:
     """Write a duration that someone chose, in the largest unit that makes it whole: ``"1 h"``, ``"90 s"``."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+    for unit, size in (("day", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size and seconds % size == 0:
-            return f"{seconds / size:,.0f}{SPACE}{unit}"
+            plural = "s" if unit == "day" and seconds > size else ""
+            return f"{seconds / size:,.0f}{SPACE}{unit}{plural}"
     return f"{seconds:,.4g}{SPACE}s"
 
 
 def gpus(number: float) -> str:
     """Write a size of a job: ``"16,384 GPUs"``."""
     return f"{count(number)}{SPACE}GPUs"
+
+
+def day(time: str) -> str:
+    """Write the day of an ISO time as people do, ``"30 November 2026"``; what is no time as it is."""
+    try:
+        found = dt.datetime.fromisoformat(time)
+    except ValueError:
+        return visible(time)
+    return f"{found.day} {found:%B %Y}"
 
 
 def visible(text: str) -> str:

@@ -9,13 +9,16 @@ import xarray as xr
 
 from meantime.forecast import Plan
 from meantime.inference import provenance
+from meantime.inference.gate import MAX_CUT_SHARE, MAX_RHAT, MIN_ESS
 from meantime.intervals import summarise
 from meantime.report.evidence import NEW, clusters, component_rates, counts, gpus_per_node, raw_rates, source_facts
 from meantime.report.numbers import (
     INTERVAL,
     NOTHING,
     between,
+    compact,
     count,
+    day,
     fraction,
     fraction_between,
     label,
@@ -26,8 +29,6 @@ from meantime.report.numbers import (
 )
 from meantime.units import PER_1000_NODE_DAYS
 
-_FACTS = ("rows_read", "rows_used", "rows_folded", "quarantined", "notes", "states")
-"""Entries of a table's provenance that have a place of their own in the report."""
 MOST_REASONS = 20
 
 
@@ -46,44 +47,68 @@ class Table:
 
 
 def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
-    """Return what was read, as (name, value): source, rows, exposure, failures, largest job."""
+    """Return what was read, as (name, value): source, span, exposure, failures, largest job."""
     table, facts = counts(tree), source_facts(tree)
     attrs = table.attrs
     kinds = {"busy": "time that jobs ran", "calendar": "calendar time", "stated": "as stated by the source"}
     kind = str(attrs.get("exposure_kind", "stated"))
-    found = [("Source", label(attrs.get("source") or "not stated"))]
-    found += [(text, _amount(name, facts[name])) for name, text in _ROWS.items() if name in facts]
-    found += [
+    largest = float(attrs.get("largest_job_gpus", 0))
+    found = [("Source", _plain(attrs.get("source") or "not stated"))]
+    if facts.get("log_start") and facts.get("log_end"):
+        found.append(("Span", f"{day(facts['log_start'])} to {day(facts['log_end'])}"))
+    return [
+        *found,
         ("Exposure", f"{quantity(float(table['exposure'].sum()))} node-days ({kinds.get(kind, label(kind))})"),
         ("Failures", count(float(table["failures"].sum()))),
         ("GPUs a node", count(float(attrs.get("gpus_per_node", 8)))),
-        (
-            "Largest job",
-            f"{count(largest)} GPUs" if (largest := float(attrs.get("largest_job_gpus", 0))) else "not known",
-        ),
+        ("Largest job", f"{count(largest)} GPUs" if largest else "not known"),
         ("Clusters", ", ".join(label(name) for name in clusters(tree)[:12])),
     ]
-    return found
 
 
 _ROWS = {
-    "rows_read": "Rows read",
-    "rows_used": "Rows used",
-    "rows_folded": "Rows folded",
-    "quarantined": "Rows set aside",
+    "rows_used": "used",
+    "folded": "{} merged into other rows",
+    "never_ran": "jobs that never ran",
+    "gpus_not_known": "jobs whose GPUs are not known",
+    "without_gpus": "jobs without GPUs",
+    "below_min_gpus": "jobs smaller than asked for",
+    "quarantined": "set aside as not usable",
 }
+"""Where the rows of a log may go, in words; ``{}`` takes the kind where there are several."""
 
 
-def quarantine(tree: xr.DataTree) -> Table | None:
-    """Return the rows that were set aside by reason, or None if there are none or no reasons are known."""
-    reasons = source_facts(tree).get("quarantined")
-    if not isinstance(reasons, Mapping) or not reasons:
+def rows_read(tree: xr.DataTree) -> Table | None:
+    """Return where the rows of the log went, or None where there was no log."""
+    facts = source_facts(tree)
+    if "rows_read" not in facts:
         return None
-    ordered = sorted(reasons.items(), key=lambda item: -float(item[1]))
-    rows = [(label(reason), count(float(number))) for reason, number in ordered[:MOST_REASONS]]
-    if len(ordered) > MOST_REASONS:
-        rows.append(("other reasons", count(sum(float(number) for _, number in ordered[MOST_REASONS:]))))
-    return Table(caption="Rows set aside, and why", head=("Reason", "Rows"), rows=tuple(rows), kind="slim")
+    rows = []
+    for name, text in _ROWS.items():
+        value = facts.get(name, 0)
+        if name == "quarantined" and isinstance(facts.get("reasons"), list) and facts["reasons"]:
+            found = [row for row in facts["reasons"] if isinstance(row, Mapping)][:MOST_REASONS]
+            value = {str(row.get("reason")): row.get("rows", 0) for row in found}
+        if isinstance(value, Mapping):
+            of_kind = text if "{}" in text else f"{text}: {{}}"
+            rows += [
+                (of_kind.format(label(kind)), _amount(number)) for kind, number in list(value.items())[:MOST_REASONS]
+            ]
+        elif value or name in ("rows_used", "quarantined"):
+            rows.append((text.format("rows"), _amount(value)))
+    return Table(
+        caption="Rows of the log",
+        head=("What became of them", "Rows"),
+        rows=tuple(rows),
+        foot=(("All rows read", _amount(facts["rows_read"])),),
+        kind="slim",
+    )
+
+
+def reader_notes(tree: xr.DataTree) -> list[str]:
+    """Return what the reader of the log decided and wants known, one sentence each."""
+    found = source_facts(tree).get("notes")
+    return [_plain(note) for note in found[:MOST_REASONS]] if isinstance(found, list) else []
 
 
 def failures_by_size(tree: xr.DataTree) -> Table:
@@ -100,7 +125,7 @@ def failures_by_size(tree: xr.DataTree) -> Table:
         for index in order
     ]
     exposure = table["exposure"].values
-    shown = [quantity(value) for value in exposure] if sizes else []
+    shown = [compact(value) for value in exposure] if sizes else []
     where = ", all clusters together" if len(clusters(tree)) > 1 else ""
     return Table(
         caption=f"Failures counted, by component{' and GPUs of the job' if sizes else ''}{where}",
@@ -108,7 +133,7 @@ def failures_by_size(tree: xr.DataTree) -> Table:
         rows=tuple(rows),
         foot=(
             ("All components", *_cells(failures.sum("component").values, wide=bool(sizes))),
-            ("Node-days", *shown, quantity(float(exposure.sum()))),
+            ("Node-days", *shown, (compact if sizes else quantity)(float(exposure.sum()))),
         ),
         kind="dense" if sizes else "slim",
     )
@@ -194,72 +219,82 @@ def notes(tree: xr.DataTree, plans: Mapping[str, Plan]) -> list[str]:
 
 
 _CHECKS = {
-    "max_rhat": ("Largest R-hat", "at most 1.01"),
-    "min_ess_bulk": ("Smallest effective sample size, bulk", "at least 400"),
-    "min_ess_tail": ("Smallest effective sample size, tails", "at least 400"),
-    "divergences": ("Divergent transitions", "0"),
-    "max_treedepth_share": ("Draws at the largest tree depth", "few"),
+    "max_rhat": ("Largest R-hat", f"at most {MAX_RHAT}"),
+    "min_ess_bulk": ("Smallest effective sample size, centre", f"at least {MIN_ESS}"),
+    "min_ess_tail": ("Smallest effective sample size, tails", f"at least {MIN_ESS}"),
+    "divergences": ("Divergent trajectories", "0"),
+    "cut_share": ("Trajectories cut short", f"at most {share(MAX_CUT_SHARE)}"),
+    "mean_steps": ("Steps of a trajectory, on average", NOTHING),
 }
 
 
 def diagnostics(tree: xr.DataTree) -> Table | None:
     """Return what the sampler's checks found beside what is wanted; None for an exact posterior."""
-    found = provenance(tree).get("diagnostics") or {}
+    record = provenance(tree)
+    found = record.get("diagnostics") or {}
+    if record.get("method") == "conjugate" or "max_rhat" not in found:
+        return None
     rows = [
-        (text, _diagnostic(name, found[name]), wanted)
+        (text, _diagnostic(name, float(found[name])), wanted)
         for name, (text, wanted) in _CHECKS.items()
         if found.get(name) is not None
     ]
-    return (
-        Table(caption="Checks of the sampler", head=("Check", "Found", "Wanted"), rows=tuple(rows), kind="slim")
-        if rows
-        else None
-    )
+    return Table(caption="Checks of the sampler", head=("Check", "Found", "Wanted"), rows=tuple(rows), kind="slim")
+
+
+def problems(tree: xr.DataTree) -> list[str]:
+    """Return what the checks hold against the draws, one sentence each."""
+    found = (provenance(tree).get("diagnostics") or {}).get("problems") or []
+    return [_plain(problem) for problem in found[:MOST_REASONS]]
+
+
+_ACCOUNTED = ("rows_read", "failures", "log_start", "log_end", "notes", "states", "reasons", *_ROWS)
+"""Entries of a table's provenance that have a place of their own in the report."""
 
 
 def provenance_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
-    """Return where the fit comes from, as (name, value): model, priors, seed, digest, versions, rule."""
+    """Return where the fit comes from, as (name, value): model, sampler, digest, rule, priors, versions."""
     record = provenance(tree)
-    found = [
-        (text, _plain(record[name]))
-        for name, text in (
-            ("model", "Model"),
-            ("method", "Method"),
-            ("backend", "Sampler"),
-            ("seed", "Seed"),
-            ("created", "Fitted"),
-            ("data_digest", "Digest of the data"),
-        )
-        if record.get(name) not in (None, "")
-    ]
-    found += [(f"Prior {name}", _plain(value)) for name, value in _mapping(record.get("priors")).items()]
-    facts = {name: value for name, value in source_facts(tree).items() if name not in _FACTS}
-    found += [(f"Data: {label(name)}", _plain(value)) for name, value in facts.items()]
-    found += [(f"Version of {name}", _plain(value)) for name, value in _mapping(record.get("versions")).items()]
-    return found
+    names = {
+        "model": "Model",
+        "method": "Method",
+        "backend": "Sampler",
+        "seed": "Seed",
+        "created": "Fitted",
+        "data_digest": "Digest of the data",
+    }
+    found = [(text, _plain(record[name])) for name, text in names.items() if record.get(name) not in (None, "")]
+    groups = {
+        "Sampling": record.get("sampling"),
+        "Priors": record.get("priors"),
+        "Data": {name: value for name, value in source_facts(tree).items() if name not in _ACCOUNTED},
+        "Versions": record.get("versions"),
+    }
+    return found + [(text, listed) for text, group in groups.items() if (listed := _pairs(group))]
+
+
+def _pairs(group: Any) -> str:
+    """Write a mapping as ``"name value, name value"``, entries without a value left out."""
+    if not isinstance(group, Mapping):
+        return ""
+    pairs = [f"{label(name)} {_plain(value)}" for name, value in group.items() if value not in (None, "", [], {})]
+    return ", ".join(pairs)
 
 
 def _cells(values: np.ndarray, *, wide: bool) -> tuple[str, ...]:
     return (*([count(value) for value in values] if wide else []), count(float(values.sum())))
 
 
-def _amount(name: str, value: Any) -> str:
-    """Write a number of rows; of those merged say which, of those set aside a table of its own does."""
-    if isinstance(value, Mapping):
-        total = count(sum(float(number) for number in value.values()))
-        parts = [f"{count(float(number))} {label(kind)}" for kind, number in value.items()]
-        return f"{total} ({', '.join(parts[:6])})" if parts and name == "rows_folded" else total
+def _amount(value: Any) -> str:
     return count(float(value)) if isinstance(value, int | float) else _plain(value)
 
 
-def _diagnostic(name: str, value: Any) -> str:
+def _diagnostic(name: str, value: float) -> str:
     if name == "max_rhat":
-        return f"{float(value):.3f}"
-    return share(float(value)) if name.endswith("share") else count(float(value))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+        return f"{value:.3f}"
+    if name == "cut_share":
+        return share(value)
+    return three(value) if name == "mean_steps" else count(value)
 
 
 def _plain(value: Any) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from meantime.forecast import Plan
-from meantime.inference import predict_rate, provenance
+from meantime.inference import predict_rate, provenance, size_law
 from meantime.intervals import PROBABILITY, summarise
 from meantime.report.evidence import NEW, component_rates, counts, gpus_per_node, largest_job, mttf_hours
 from meantime.report.numbers import (
@@ -31,6 +31,7 @@ from meantime.report.plans import describe
 from meantime.units import PER_1000_NODE_DAYS
 
 _FREQUENT = 3
+_CERTAIN = 0.95
 _ODDS = round(10 * PROBABILITY)
 
 
@@ -72,22 +73,28 @@ def headlines(
     tree: xr.DataTree, forecasts: Mapping[str, xr.Dataset], sizes: Sequence[int], cluster: str
 ) -> list[Headline]:
     """Return the three figures to remember: what fails most, MTTF at the largest job seen, ETTR at the largest size."""
-    top, portion, _ = _top(_rates(tree, cluster))
+    rates = _rates(tree, cluster)
+    top, portion, _ = _top(rates)
+    often = float(rates.sel(component=top).median()) * PER_1000_NODE_DAYS
     size, (_, median, lower, upper) = _today(tree, sizes, cluster)
     name, first = next(iter(forecasts.items()))
     ettr = first["ettr"].sel(gpus=max(sizes))
     low, high = _figure(ettr, "lower"), _figure(ettr, "upper")
     return [
-        Headline(name="Fails most", value=label(top), note=f"{share(portion)} of all failures"),
+        Headline(
+            name="Fails most",
+            value=label(top),
+            note=f"{share(portion)} of all failures\n{three(often)} in 1,000 node-days",
+        ),
         Headline(
             name="Mean time to failure today",
             value=duration(median),
-            note=f"at {gpus(size)}; {duration_between(lower, upper)}",
+            note=f"at {gpus(size)}\n{duration_between(lower, upper)}",
         ),
         Headline(
             name=f"ETTR, plan “{label(name)}”",
             value=fraction(_figure(ettr, "median")),
-            note=f"at {gpus(max(sizes))}; {fraction_between(low, high)}",
+            note=f"at {gpus(max(sizes))}\n{fraction_between(low, high)}",
         ),
     ]
 
@@ -197,22 +204,21 @@ def _mttf_today(tree: xr.DataTree, sizes: Sequence[int], cluster: str) -> str:
 
 
 def _law(tree: xr.DataTree) -> str:
-    posterior = tree["posterior"].to_dataset()
-    if "slope_mean" not in posterior:
+    """Say whether twice the nodes halve the time, as far as the data tell."""
+    if provenance(tree)["model"] != "component_size":
         return "The model takes it that nodes fail equally often in jobs of every size: twice the nodes, half the time."
-    _, median, lower, upper = 100 * np.expm1(summarise(posterior["slope_mean"].values.ravel()))
-    if lower <= 0 <= upper:
-        return (
-            "The data agree with the law that twice the nodes halve that time: with each doubling of the job, a node "
-            f"fails {median:+.1f}{SPACE}% more or less often ({lower:+.1f} to {upper:+.1f}{SPACE}%)."
-        )
-    more = median > 0
-    ends = sorted((abs(lower), abs(upper)))
-    return (
-        f"Nodes fail {'more' if more else 'less'} often in larger jobs, by {three(abs(median))}{SPACE}% with each "
-        f"doubling of the job ({between(*ends)}{SPACE}%): the time falls {'faster' if more else 'more slowly'} than "
-        "one over the number of nodes."
-    )
+    law = size_law(tree)
+    figures = law["overall"]
+    median, lower, upper = (100 * np.expm1(float(figures.sel(figure=name))) for name in ("median", "lower", "upper"))
+    ends = f"{lower:+.1f} to {upper:+.1f}"
+    change = f"with each doubling of the job the rate of a node changes by {median:+.1f}{SPACE}% ({ends})"
+    if float(law["overall_negligible"]) >= _CERTAIN:
+        return f"Twice the nodes halve that time: {change}, which hardly matters."
+    if lower > 0:
+        return f"In larger jobs nodes fail more often, {change}: twice the nodes more than halve the time."
+    if upper < 0:
+        return f"In larger jobs nodes fail less often, {change}: twice the nodes do not quite halve the time."
+    return f"Whether twice the nodes halve that time the data do not decide: {change}."
 
 
 def _larger(forecasts: Mapping[str, xr.Dataset], plans: Mapping[str, Plan], sizes: Sequence[int]) -> str:
@@ -231,7 +237,7 @@ def _larger(forecasts: Mapping[str, xr.Dataset], plans: Mapping[str, Plan], size
 def _productive(forecast: xr.Dataset, size: int) -> str:
     figures = forecast["ettr"].sel(gpus=size)
     lower, upper = (share(_figure(figures, name)).removesuffix(f"{SPACE}%") for name in ("lower", "upper"))
-    return f"{share(_figure(figures, 'median'))} ({lower} to {upper})"
+    return share(_figure(figures, "median")) + (f" ({lower} to {upper})" if lower != upper else "")
 
 
 def _sure(tree: xr.DataTree, sizes: Sequence[int]) -> str:

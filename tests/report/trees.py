@@ -1,9 +1,12 @@
 """Hand-made fits: posterior draws around a known truth, in the layout of a fit file."""
 
+import dataclasses
 import json
 
 import numpy as np
 import xarray as xr
+
+from meantime.models import MODELS
 
 SIZES = np.array([8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
 RATES = {
@@ -20,16 +23,31 @@ RATES = {
 """True failures per 1,000 node-days at 64 GPUs."""
 SLOPE = 0.04
 HOSTILE = ["<script>alert(1)</script>", "$x^2$ $\\frac", "a & b \"quoted\" 'single'", "nul\x00 esc\x1b \u202ertl"]
-STATES = {
-    "COMPLETED": {"jobs": 60_000, "gpu_hours": 2.1e6},
-    "FAILED": {"jobs": 24_000, "gpu_hours": 0.9e6},
-    "PREEMPTED": {"jobs": 10_000, "gpu_hours": 0.8e6},
-    "CANCELLED": {"jobs": 3_000, "gpu_hours": 0.4e6},
-    "REQUEUED": {"jobs": 2_000, "gpu_hours": 0.3e6},
-    "TIMEOUT": {"jobs": 600, "gpu_hours": 0.1e6},
-    "NODE_FAIL": {"jobs": 120, "gpu_hours": 0.2e6},
-    "OUT_OF_MEMORY": {"jobs": 100, "gpu_hours": 0.01e6},
-}
+_STATES = (
+    ("COMPLETED", 60_000, 2.1e6),
+    ("FAILED", 24_000, 0.9e6),
+    ("PREEMPTED", 10_000, 0.8e6),
+    ("CANCELLED", 3_000, 0.4e6),
+    ("REQUEUED", 2_000, 0.3e6),
+    ("TIMEOUT", 600, 0.1e6),
+    ("NODE_FAIL", 120, 0.2e6),
+    ("OUT_OF_MEMORY", 100, 0.01e6),
+)
+STATES = [
+    {
+        "state": name,
+        "attempts": jobs,
+        "share_of_attempts": jobs / sum(row[1] for row in _STATES),
+        "gpu_hours": hours,
+        "share_of_gpu_time": hours / sum(row[2] for row in _STATES),
+    }
+    for name, jobs, hours in _STATES
+]
+"""Final states of jobs, as a summary of a log gives them."""
+REASONS = [
+    {"reason": "end before start", "rows": 7, "first": {}},
+    {"reason": "time <script>alert(3)</script> cannot be read", "rows": 5, "first": {}},
+]
 
 
 def size_tree(
@@ -66,12 +84,10 @@ def size_tree(
     posterior = xr.Dataset(
         {
             "level": ((*sample, "component"), component),
-            "cluster_deviation": ((*sample, "cluster", "component"), spread),
             "slope": ((*sample, "component"), slope),
             "slope_mean": (sample, slope.mean(-1)),
             "slope_sd": (sample, np.full(shape, 0.02)),
             "sigma_component": (sample, np.full(shape, 1.3)),
-            "sigma_cluster": (sample, np.full(shape, 0.4)),
             "sigma_cell": (sample, sigma),
             "mu": (sample, component.mean(-1)),
             "cell": ((*sample, "cluster", "component", "job_size"), cell),
@@ -79,13 +95,16 @@ def size_tree(
         },
         coords={**coords, "chain": range(chains), "draw": range(draws)},
     )
+    if len(clusters) > 1:
+        posterior["cluster_deviation"] = ((*sample, "cluster", "component"), spread)
+        posterior["sigma_cluster"] = (sample, np.full(shape, 0.4))
     table = xr.Dataset(
         {
             "failures": (("cluster", "component", "job_size"), failures.astype("int64")),
             "exposure": (("cluster", "job_size"), exposure),
         },
         coords=coords,
-        attrs=_attrs(states=STATES),
+        attrs=_attrs(states=STATES, reasons=REASONS),
     )
     return _tree(posterior, table, model="component_size", converged=converged)
 
@@ -115,13 +134,19 @@ def component_tree(*, components: list[str] | None = None, seed: int = 5) -> xr.
 
 def _attrs(**more: object) -> dict[str, object]:
     facts = {
+        "format": "sacct",
         "rows_read": 104_512,
         "rows_used": 99_820,
-        "quarantined": {"end before start": 7, "unreadable time": 5},
+        "quarantined": 12,
+        "folded": {"steps": 3_480, "duplicates": 400},
+        "never_ran": 800,
+        "log_start": "2025-12-01 00:00:00+00:00",
+        "log_end": "2026-11-02 10:00:00+00:00",
         "rule": "infrastructure",
-        "before": "10min",
-        "after": "5min",
+        "before_seconds": 600.0,
+        "after_seconds": 300.0,
         "severity": "high",
+        "notes": ["Times are taken as UTC."],
         **more,
     }
     return {
@@ -137,10 +162,11 @@ def _tree(posterior: xr.Dataset, table: xr.Dataset, *, model: str, converged: bo
     facts = {
         "schema": "meantime.fit/1",
         "model": model,
-        "priors": {"level_mean": -5.4, "level_sd": 1.0, "slope_sd": 0.2},
+        "priors": dataclasses.asdict(MODELS[model].priors()),
         "method": "nuts",
         "backend": "numpyro",
         "seed": 7,
+        "sampling": {"chains": 4, "draws": 250, "tune": 500, "target_accept": 0.8, "seconds": 3.1},
         "versions": {"meantime": "0.1.0", "python": "3.12.1", "pymc": "6.4.0", "numpyro": "0.22.0"},
         "data_digest": "sha256:5b1f6c0a9d",
         "created": "2026-11-30T12:00:00+00:00",
@@ -150,8 +176,11 @@ def _tree(posterior: xr.Dataset, table: xr.Dataset, *, model: str, converged: bo
             "min_ess_bulk": 2412.0 if converged else 31.0,
             "min_ess_tail": 1890.0 if converged else 44.0,
             "divergences": 0 if converged else 12,
+            "cut_share": 0.0,
+            "mean_steps": 14.6,
             "converged": converged,
-            "parameters": [] if converged else ["sigma_cluster"],
+            "parameters": [] if converged else ["level[<script>alert(2)</script>]"],
+            "problems": [] if converged else ["R-hat should be at most 1.01: level[<script>alert(2)</script>] 1.21"],
         },
     }
     tree = xr.DataTree.from_dict({"posterior": posterior, "fit_data": table})

@@ -1,5 +1,6 @@
 """Job states, by number of jobs and by GPU time: the two tell different stories."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from meantime.report.evidence import source_facts
 from meantime.report.numbers import label, share
 from meantime.report.style import WIDE, colour, literal, new_figure, styled, top_legend
 
+MOST_STATES = 20
 _HEIGHT = 0.36
 
 
@@ -63,14 +65,17 @@ def has_job_states(source: xr.DataTree) -> bool:
 
 
 def state_shares(source: xr.DataTree) -> list[tuple[str, float, float]]:
-    """Return (state, share of jobs, share of GPU time), the most frequent first; empty without a summary."""
-    states: Any = source_facts(source).get("states")
-    if not isinstance(states, dict) or not states:
+    """Return (state, share of jobs, share of GPU time), the most frequent first; empty without a summary.
+
+    Reads the entry ``states`` of the table's provenance: rows as `meantime.datasets.summarise` gives them.
+    """
+    rows = source_facts(source).get("states")
+    if not isinstance(rows, list):
         return []
-    jobs = {name: float(row.get("jobs", 0)) for name, row in states.items() if isinstance(row, dict)}
-    hours = {name: float(row.get("gpu_hours", 0)) for name, row in states.items() if isinstance(row, dict)}
-    all_jobs, all_hours = sum(jobs.values()), sum(hours.values())
-    if not all_jobs:
-        return []
-    order = sorted(jobs, key=lambda name: -jobs[name])
-    return [(name, jobs[name] / all_jobs, hours[name] / all_hours if all_hours else 0.0) for name in order]
+    named = [row for row in rows if isinstance(row, Mapping) and "state" in row][:MOST_STATES]
+    shares = [(str(row["state"]), _share(row, "attempts"), _share(row, "gpu_time")) for row in named]
+    return sorted(shares, key=lambda row: -row[1])
+
+
+def _share(row: Mapping[str, Any], of: str) -> float:
+    return float(row.get(f"share_of_{of}") or 0.0)

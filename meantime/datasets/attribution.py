@@ -76,22 +76,20 @@ def attribute(
     fails = state.is_in(list(always)) | (
         state.is_in(list(with_event)) & ((stated.is_not_null() & ~of_user) | (stated.is_null() & pl.col("__seen")))
     )
-    seen = pl.col("__winner").is_not_null().alias("__seen")
-    joined = jobs.join(found, on="__row", how="left", maintain_order="left").with_columns(seen)
-    infrastructure = (fails & pl.col("end").is_not_null() & pl.col("start").is_not_null()).alias("infrastructure")
-    component = pl.coalesce(stated, "__winner", pl.lit(UNATTRIBUTED))
-    everything = pl.concat_list(pl.col("__all").fill_null([]))
-    return (
-        joined.with_columns(infrastructure)
-        .with_columns(pl.when("infrastructure").then(component).alias("component"))
-        .with_columns(
-            pl.when("infrastructure")
-            .then(everything.list.set_difference(pl.concat_list("component")).list.sort())
-            .otherwise(pl.lit([], dtype=pl.List(pl.String)))
-            .alias("co_causes")
-        )
-        .drop("__row", "__winner", "__all", "__seen")
+    joined = jobs.join(found, on="__row", how="left", maintain_order="left").with_columns(
+        pl.col("__winner").is_not_null().alias("__seen")
     )
+    ran = pl.col("end").is_not_null() & pl.col("start").is_not_null()
+    cause = pl.coalesce(stated, "__winner", pl.lit(UNATTRIBUTED))
+    marked = joined.with_columns((fails & ran).alias("infrastructure"), cause.alias("component"))
+    if "cause" in jobs.columns:
+        others = pl.concat_list("__winner", "__rest").list.set_difference(pl.concat_list("component"))
+        marked = marked.with_columns(others.list.sort().alias("__rest"))
+    none = pl.lit([], dtype=pl.List(pl.String))
+    return marked.with_columns(
+        pl.when("infrastructure").then("component").alias("component"),
+        pl.when("infrastructure").then("__rest").fill_null(none).alias("co_causes"),
+    ).drop("__row", "__winner", "__rest", "__seen")
 
 
 def _seen(
@@ -102,14 +100,14 @@ def _seen(
     severity: str,
     table: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Components seen on the nodes of each job about its end: ``__row``, ``__winner``, ``__all``.
+    """Components seen on the nodes of each job about its end: ``__row``, ``__winner``, ``__rest``.
 
     Time is cut into blocks as long as the window, so that a window lies in two blocks at most and the
     join is on equality of node and block: its cost grows with the number of jobs and events, not with
     their product.
     """
     if events is None or events.is_empty() or ended.is_empty():
-        return pl.DataFrame(schema={"__row": pl.UInt32, "__winner": pl.String, "__all": pl.List(pl.String)})
+        return pl.DataFrame(schema={"__row": pl.UInt32, "__winner": pl.String, "__rest": pl.List(pl.String)})
     if "nodes" not in ended.columns:
         raise InputError("events were given but the jobs have no node lists; add NodeList to sacct -o, or map nodes")
     lead, lag = (
@@ -150,7 +148,7 @@ def _seen(
             nulls_last=True,
         )
         .group_by("__row", maintain_order=True)
-        .agg(pl.col("component").first().alias("__winner"), pl.col("component").alias("__all"))
+        .agg(pl.col("component").first().alias("__winner"), pl.col("component").slice(1).sort().alias("__rest"))
         .collect()
     )
 

@@ -35,7 +35,7 @@ def column_names(path: PathLike) -> tuple[list[str], str]:
     """Give the names of the columns of a file, and ``csv``, ``jsonl`` or ``parquet``."""
     if is_parquet(path):
         return list(_parquet(path, schema_only=True).columns), "parquet"
-    data = read_bytes(path)
+    data = read_bytes(path, head=True)
     if data.lstrip()[:1] in (b"{", b"["):
         return _read_jsonl(data[: _json_sample_end(data)], str(path)).frame.columns, "jsonl"
     return [name for name in find_header(data).names if name], "csv"
@@ -84,11 +84,13 @@ def _parquet(path: PathLike, *, schema_only: bool = False) -> pl.DataFrame:
 
 
 def _json_sample_end(data: bytes) -> int:
+    """Find the end of the last whole line among the first hundred."""
     position = 0
     for _ in range(100):
-        position = data.find(b"\n", position) + 1
-        if position == 0:
-            return len(data)
+        following = data.find(b"\n", position) + 1
+        if following == 0:
+            return position or len(data)
+        position = following
     return position
 
 

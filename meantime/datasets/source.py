@@ -18,7 +18,11 @@ MAX_BYTES = 8 * 1024**3
 
 type PathLike = str | os.PathLike[str]
 
+ACCEPTED = "text (sacct output, CSV, JSON lines; plain, .gz, .xz or .zst) or Parquet"
+
 _CHUNK = 16 * 1024**2
+_HEAD = 1024**2
+_HEAD_LINES = 1000
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 _BINARY = {
     b"PK\x03\x04": "a zip archive",
@@ -36,7 +40,6 @@ _BINARY = {
 }
 _CONTENT = re.compile(rb"[^\x00\s]")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\v\x1b\x1c\x1d\x1e\x1f")
-ACCEPTED = "text (sacct output, CSV, JSON lines; plain, .gz, .xz or .zst) or Parquet"
 
 
 def is_parquet(path: PathLike) -> bool:
@@ -45,8 +48,15 @@ def is_parquet(path: PathLike) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def read_bytes(path: PathLike) -> bytes:
+def read_bytes(path: PathLike, *, head: bool = False) -> bytes:
     """Read a text log, unpacking it if its name ends in .gz, .xz or .zst (or it begins as they do).
+
+    Parameters
+    ----------
+    path
+        The file.
+    head
+        Whether the first lines (about a million bytes) are enough.
 
     Returns
     -------
@@ -59,12 +69,17 @@ def read_bytes(path: PathLike) -> bytes:
         If the file is missing, unreadable, empty, binary, damaged, cut short or too large.
     """
     with _open(path) as file:
-        head = file.read(8)
-    suffix = Path(path).suffix.lower()
-    packing = next((name for name, magic in _MAGIC.items() if head.startswith(magic)), None)
-    if packing is None and suffix in _MAGIC and head:
-        raise InputError(f"{path}: is named {suffix} but does not hold {suffix[1:]} data; expected {ACCEPTED}")
-    data = _unpack(path, packing) if packing else _read_plain(path)
+        packing = _packing(path, file.read(8))
+    try:
+        if packing == ".zst":
+            data = _unpack_zstd(path, head)
+        elif packing is None:
+            data = _read_plain(path, head)
+        else:
+            with (gzip.open if packing == ".gz" else lzma.open)(path, "rb") as unpacked:
+                data = unpacked.read(_HEAD) if head else _read_bounded(path, unpacked)
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(f"{path}: is cut short or damaged ({packing}: {error}); copy it again") from error
     if not _CONTENT.search(data):
         raise InputError(f"{path}: is empty; expected {ACCEPTED}")
     return _as_utf8(path, data)
@@ -77,21 +92,20 @@ def _open(path: PathLike) -> IO[bytes]:
         raise InputError(f"{path}: cannot be read: {error.strerror}; expected {ACCEPTED}") from error
 
 
-def _read_plain(path: PathLike) -> bytes:
+def _packing(path: PathLike, first: bytes) -> str | None:
+    packing = next((name for name, magic in _MAGIC.items() if first.startswith(magic)), None)
+    suffix = Path(path).suffix.lower()
+    if packing is None and suffix in _MAGIC and first:
+        raise InputError(f"{path}: is named {suffix} but does not hold {suffix[1:]} data; expected {ACCEPTED}")
+    return packing
+
+
+def _read_plain(path: PathLike, head: bool) -> bytes:
     with _open(path) as file:
+        if head:
+            return file.read(_HEAD)
         _check_size(path, os.fstat(file.fileno()).st_size)
         return file.read()
-
-
-def _unpack(path: PathLike, packing: str) -> bytes:
-    try:
-        if packing == ".zst":
-            return _unpack_zstd(path)
-        opener = gzip.open if packing == ".gz" else lzma.open
-        with opener(path, "rb") as file:
-            return _read_bounded(path, file)
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path}: is cut short or damaged ({packing[1:]}: {error}); copy it again") from error
 
 
 def _read_bounded(path: PathLike, file: IO[bytes] | gzip.GzipFile | lzma.LZMAFile) -> bytes:
@@ -104,12 +118,13 @@ def _read_bounded(path: PathLike, file: IO[bytes] | gzip.GzipFile | lzma.LZMAFil
     return b"".join(chunks)
 
 
-def _unpack_zstd(path: PathLike) -> bytes:
+def _unpack_zstd(path: PathLike, head: bool) -> bytes:
     # The standard library learns zstd in Python 3.14; polars brings it today, line by line.
     import polars as pl
 
     try:
-        lines = pl.scan_lines(Path(path), glob=False).collect()["line"]
+        scan = pl.scan_lines(Path(path), glob=False)
+        lines = (scan.head(_HEAD_LINES) if head else scan).collect()["line"]
     except pl.exceptions.ComputeError as error:
         raise InputError(f"{path}: {error}; unpack it with zstd -d and read the result") from error
     _check_size(path, int(lines.str.len_bytes().sum()) + lines.len())
@@ -127,12 +142,14 @@ def _as_utf8(path: PathLike, data: bytes) -> bytes:
             raise InputError(f"{path}: is {what}, not a log; expected {ACCEPTED}")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", errors="replace").encode()
-    sample = data[:65536]
-    controls = sum(count for byte, count in _byte_counts(sample) if byte < 32 and byte not in _TEXT_CONTROLS)
-    if controls > len(sample) // 10:
+    if _is_binary(data[:65536]):
         raise InputError(f"{path}: is binary, not a log; expected {ACCEPTED}")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _byte_counts(sample: bytes) -> list[tuple[int, int]]:
-    return [(byte, sample.count(byte)) for byte in range(32)]
+def _is_binary(sample: bytes) -> bool:
+    """Tell bytes from text by many NULs, or by many other controls and many bytes that are not UTF-8."""
+    nuls = sample.count(0)
+    controls = sum(sample.count(byte) for byte in range(1, 32) if byte not in _TEXT_CONTROLS)
+    broken = sample.decode("utf-8", errors="replace").count("\N{REPLACEMENT CHARACTER}")
+    return nuls > len(sample) // 10 or min(controls, broken) > len(sample) // 25

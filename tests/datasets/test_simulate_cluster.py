@@ -245,6 +245,13 @@ def test_bad_plans_are_refused_with_a_reason(changes, message):
         simulate_cluster(seed=1, **changes)
 
 
+def test_a_start_in_another_zone_is_the_same_instant():
+    zone = dt.timezone(dt.timedelta(hours=2))
+    start = dt.datetime(2024, 3, 31, 1, 30, tzinfo=zone)
+    result = simulate_cluster(seed=1, n_jobs=200, n_nodes=20, start=start)
+    assert start <= result.jobs["submit"].min() < start + HOUR
+
+
 def test_plans_are_values():
     assert ClusterPlan(n_jobs=10) == ClusterPlan(n_jobs=10)
     assert ClusterPlan(n_jobs=36_000, n_nodes=1000).log_seconds == 10 * 86400

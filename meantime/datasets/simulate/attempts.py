@@ -7,7 +7,8 @@ import numpy as np
 
 from meantime.datasets.simulate.hazards import Hazards, bucket_index, draw_causes
 from meantime.datasets.simulate.mix import CODE, LOW, preempted_runtime, preemption_chance
-from meantime.datasets.simulate.plan import UNATTRIBUTED, ClusterPlan
+from meantime.datasets.simulate.plan import ClusterPlan
+from meantime.datasets.taxonomy import UNATTRIBUTED
 from meantime.units import seconds
 
 NONE = -1

@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from meantime.datasets.simulate.plan import UNATTRIBUTED, ClusterPlan
+from meantime.datasets.simulate.plan import ClusterPlan
+from meantime.datasets.taxonomy import UNATTRIBUTED
 
 LATENCY = (-420, 180)
 """Seconds after the end of the attempt at which its event is logged, uniform: checks run every five

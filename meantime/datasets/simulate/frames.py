@@ -7,20 +7,19 @@ import numpy as np
 import polars as pl
 import xarray as xr
 
-from meantime.datasets.jobs import STATE
+from meantime.datasets.jobs import STATE, STATES
 from meantime.datasets.simulate.attempts import NONE, Attempts, join_attempts
 from meantime.datasets.simulate.events import CHECKS, Events
 from meantime.datasets.simulate.hazards import SIZES, Hazards, bucket_index
-from meantime.datasets.simulate.mix import QOS, STATES, Jobs
+from meantime.datasets.simulate.mix import QOS, Jobs
 from meantime.datasets.simulate.nodes import Placement
 from meantime.datasets.simulate.plan import ClusterPlan
 from meantime.datasets.simulate.truth import true_parameters, true_table
+from meantime.datasets.taxonomy import SEVERITIES, SEVERITY
+from meantime.datasets.times import UTC
 
 FIRST_JOB = 1_000_001
 """Id of the job submitted first."""
-
-_UTC = pl.Datetime("us", "UTC")
-_SEVERITY = pl.Enum(["low", "high"])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +121,7 @@ def assemble(
 def _attempt_rows(plan: ClusterPlan, jobs: Jobs, attempts: Attempts) -> pl.DataFrame:
     job = attempts.job
     gpus = jobs.gpus[job]
-    origin = pl.lit(plan.start.astimezone(dt.UTC)).cast(_UTC)
+    origin = pl.lit(plan.start.astimezone(dt.UTC)).cast(UTC)
     never = pl.lit(None, dtype=pl.Int64)
     ids = (pl.Series(np.arange(len(jobs.gpus))) + FIRST_JOB).cast(pl.String)
     frame = pl.DataFrame({"job": job, "submit": attempts.submit, "start": attempts.start, "end": attempts.end})
@@ -156,13 +155,13 @@ def _labels(names: pl.Series, index: np.ndarray) -> pl.Series:
 
 
 def _event_rows(plan: ClusterPlan, hazards: Hazards, names: pl.Series, events: Events) -> pl.DataFrame:
-    origin = pl.lit(plan.start.astimezone(dt.UTC)).cast(_UTC)
+    origin = pl.lit(plan.start.astimezone(dt.UTC)).cast(UTC)
     told = [CHECKS.get(name, ("check", f"{name} failed")) for name in hazards.components]
     return pl.DataFrame({"time": events.time.astype(np.int64)}).select(
         time=origin + pl.duration(seconds="time"),
         node=names.gather(events.node),
         component=pl.Series(hazards.components, dtype=pl.String).gather(events.component),
-        severity=pl.Series(["low", "high"], dtype=_SEVERITY).gather(events.high.astype(np.int64)),
+        severity=pl.Series(SEVERITIES, dtype=SEVERITY).gather(events.high.astype(np.int64)),
         source=pl.Series([source for source, _ in told]).gather(events.component),
         detail=pl.Series([detail for _, detail in told]).gather(events.component),
     )

@@ -5,21 +5,10 @@ import dataclasses
 import numpy as np
 from scipy import stats
 
+from meantime.datasets.jobs import STATES
 from meantime.datasets.simulate.plan import ClusterPlan
 from meantime.units import seconds
 
-STATES = (
-    "COMPLETED",
-    "FAILED",
-    "CANCELLED",
-    "PREEMPTED",
-    "REQUEUED",
-    "TIMEOUT",
-    "OUT_OF_MEMORY",
-    "NODE_FAIL",
-    "RUNNING",
-    "PENDING",
-)
 CODE = {state: code for code, state in enumerate(STATES)}
 QOS = ("low", "normal", "high")
 LOW, NORMAL, HIGH = range(3)

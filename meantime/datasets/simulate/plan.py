@@ -6,11 +6,9 @@ import math
 import types
 from collections.abc import Mapping
 
+from meantime.datasets.taxonomy import UNATTRIBUTED
 from meantime.errors import InputError
 from meantime.units import Duration, seconds
-
-UNATTRIBUTED = "unattributed"
-"""The component of failures that leave no event: the node just stops answering (NODE_FAIL)."""
 
 RSC1_SIZES: Mapping[int, tuple[float, float]] = types.MappingProxyType(
     {

@@ -39,4 +39,4 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
 numpydoc_show_class_members = False
-numpydoc_validation_checks = {"GL07", "GL08", "PR02", "SS03"}  # order, presence, no stale parameter, a full stop
+numpydoc_validation_checks = {"GL07", "GL08", "PR02"}  # order, presence, no stale parameter

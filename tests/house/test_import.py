@@ -1,5 +1,6 @@
 """`import meantime` is light, and its public names are what they say."""
 
+import importlib
 import subprocess
 import sys
 import types
@@ -56,3 +57,11 @@ def test_forecast_is_the_sub_package_before_and_after_its_use() -> None:
 def test_unknown_name_says_what_there_is() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'forcast'.*failure_table"):
         _ = meantime.forcast
+
+
+@pytest.mark.parametrize("name", ["datasets", "ettr", "forecast", "inference", "models", "report"])
+def test_sub_package_says_what_is_public(name: str) -> None:
+    package = importlib.import_module(f"meantime.{name}")
+    missing = [public for public in package.__all__ if not hasattr(package, public)]
+    assert package.__all__
+    assert not missing

@@ -6,23 +6,23 @@ from meantime.forecast.output import to_csv as to_csv
 from meantime.forecast.output import to_json as to_json
 from meantime.forecast.plan import Plan as Plan
 from meantime.forecast.point import ettr_point as ettr_point
+from meantime.forecast.rates import checked_gpus as checked_gpus
 from meantime.forecast.rates import stated_rate as stated_rate
 from meantime.forecast.rows import flat_rows as flat_rows
 from meantime.forecast.rows import notes as notes
-from meantime.forecast.rows import table_rows as table_rows
 from meantime.forecast.rows import to_rows as to_rows
 from meantime.forecast.uncertain import Uncertain as Uncertain
 
 __all__ = [
     "Plan",
     "Uncertain",
+    "checked_gpus",
     "ettr_point",
     "flat_rows",
     "forecast",
     "forecast_rates",
     "notes",
     "stated_rate",
-    "table_rows",
     "to_csv",
     "to_json",
     "to_rows",

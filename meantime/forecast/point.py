@@ -7,25 +7,14 @@ import numpy as np
 
 from meantime import ettr
 from meantime.errors import InputError
-from meantime.forecast.plan import OPTIMAL, Plan, fixed_hours
+from meantime.forecast.plan import DURATIONS, Plan, fixed_hours
 from meantime.forecast.rates import checked_gpus
-from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR, Duration
+from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR
 
 SCHEMA = "meantime.ettr/1"
 
 
-def ettr_point(
-    rate_per_1000_node_days: float,
-    gpus: int,
-    *,
-    restart: Duration = "5min",
-    checkpoint_write: Duration = "30s",
-    checkpoint_interval: Duration = OPTIMAL,
-    queue: Duration = "0s",
-    detection: Duration = "0s",
-    productive: Duration | None = None,
-    gpus_per_node: int = 8,
-) -> dict[str, Any]:
+def ettr_point(rate_per_1000_node_days: float, gpus: int, plan: Plan | None = None) -> dict[str, Any]:
     """Work out the ETTR of a long run at a stated failure rate.
 
     Parameters
@@ -34,10 +23,9 @@ def ettr_point(
         Failures per 1,000 node-days, above 0.
     gpus
         Size of the job.
-    restart, checkpoint_write, checkpoint_interval, queue, detection, gpus_per_node
-        As in `Plan`, single values.
-    productive
-        Productive time of the run; None: so long that its start does not matter.
+    plan
+        The plan, with single values. The run is taken to be so long that its start does not matter:
+        `productive` plays no part (`forecast_rates` with `stated_rate` has runs of a length).
 
     Returns
     -------
@@ -51,36 +39,27 @@ def ettr_point(
     InputError
         If a value cannot be used.
     """
-    if not isinstance(rate_per_1000_node_days, int | float | np.number) or isinstance(rate_per_1000_node_days, bool):
-        raise InputError(f"rate is {rate_per_1000_node_days!r}; expected failures per 1,000 node-days, such as 6.5")
-    if not (math.isfinite(rate_per_1000_node_days) and rate_per_1000_node_days > 0):
-        raise InputError(f"rate is {rate_per_1000_node_days!r}; expected a finite number above 0, such as 6.5")
+    rate = rate_per_1000_node_days
+    if not isinstance(rate, int | float | np.number) or isinstance(rate, bool):
+        raise InputError(f"rate is {rate!r}; expected failures per 1,000 node-days, such as 6.5")
+    if not (math.isfinite(rate) and rate > 0):
+        raise InputError(f"rate is {rate!r}; expected a finite number above 0, such as 6.5")
     (size,) = checked_gpus([gpus])
-    plan = Plan(
-        restart=restart,
-        checkpoint_write=checkpoint_write,
-        checkpoint_interval=checkpoint_interval,
-        queue=queue,
-        detection=detection,
-        productive="1d" if productive is None else productive,
-        gpus_per_node=gpus_per_node,
-    )
-    restarts, write, stated, wait, detected, length = (
-        _single(plan, name)
-        for name in ("restart", "checkpoint_write", "checkpoint_interval", "queue", "detection", "productive")
-    )
-    length = math.inf if productive is None else length
+    plan = Plan() if plan is None else plan
+    hours = {name: _single(plan, name) for name in DURATIONS}
     nodes = size / plan.gpus_per_node
-    hazard = float(ettr.hazard_of(nodes, float(rate_per_1000_node_days) / PER_1000_NODE_DAYS))
-    interval = float(ettr.optimal_interval(hazard, write)) if math.isnan(stated) else stated
-    interval = min(interval, length)
-    renewal = ettr.renewal(hazard, interval, write, restarts, detection=detected, queue=wait, productive=length)
-    kokolis = ettr.kokolis(hazard, interval, write, restarts, queue=wait, productive=length)
+    hazard = float(ettr.hazard_of(nodes, float(rate) / PER_1000_NODE_DAYS))
+    write, restart, queue = hours["checkpoint_write"], hours["restart"], hours["queue"]
+    interval = hours["checkpoint_interval"]
+    if math.isnan(interval):
+        interval = float(ettr.optimal_interval(hazard, write))
+    renewal = ettr.renewal(hazard, interval, write, restart, detection=hours["detection"], queue=queue)
+    kokolis = ettr.kokolis(hazard, interval, write, restart, queue=queue)
     return {
         "schema": SCHEMA,
         "gpus": size,
         "nodes": math.ceil(nodes),
-        "rate_per_1000_node_days": float(rate_per_1000_node_days),
+        "rate_per_1000_node_days": float(rate),
         "mttf_hours": float(ettr.mttf(hazard)),
         "checkpoint_interval_seconds": interval * SECONDS_PER_HOUR,
         "ettr": {"renewal": float(renewal), "kokolis": float(kokolis)},

@@ -11,7 +11,7 @@ import xarray as xr
 from meantime.forecast.grid import DIMENSION
 from meantime.forecast.plan import DURATIONS
 from meantime.intervals import FIGURES
-from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR, format_seconds
+from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR
 
 RESULTS = {
     "rate_per_1000_node_days": ("rate", PER_1000_NODE_DAYS),
@@ -39,7 +39,8 @@ def to_rows(forecast: xr.Dataset) -> list[dict[str, Any]]:
     -------
     list[dict]
         Keys `gpus`, `nodes`, `extrapolated`, every key of `RESULTS` with an object of the four figures,
-        `checkpoint_interval_chosen_seconds` and `plan`. A number that is not finite is None.
+        `checkpoint_interval_chosen_seconds`, `plan` (the texts of its values) and `plan_seconds` (None where optimal
+        or uncertain). A number that is not finite is None.
     """
     plan = {name: (DIMENSION[name], f"{DIMENSION[name]}_hours") for name in DURATIONS}
     names = ["gpus", "nodes", "extrapolated", "chosen_interval", *(variable for variable, _ in RESULTS.values())]
@@ -56,10 +57,8 @@ def to_rows(forecast: xr.Dataset) -> list[dict[str, Any]]:
             numbers = map(_finite, value[variable] * factor)
             row[key] = dict(zip(FIGURES, numbers, strict=True))
         row["checkpoint_interval_chosen_seconds"] = _finite(value["chosen_interval"] * SECONDS_PER_HOUR)
-        row["plan"] = {}
-        for name, (text, hours) in plan.items():
-            row["plan"][name] = str(value[text])
-            row["plan"][f"{name}_seconds"] = _finite(value[hours] * SECONDS_PER_HOUR)
+        row["plan"] = {name: str(value[text]) for name, (text, _) in plan.items()}
+        row["plan_seconds"] = {name: _finite(value[hours] * SECONDS_PER_HOUR) for name, (_, hours) in plan.items()}
         rows.append(row)
     return rows
 
@@ -69,35 +68,12 @@ def flat_rows(forecast: xr.Dataset) -> list[dict[str, Any]]:
     rows = []
     for row in to_rows(forecast):
         flat: dict[str, Any] = {key: row[key] for key in ("gpus", "nodes", "extrapolated")}
-        flat |= {f"plan_{key}": value for key, value in row["plan"].items()}
+        for name in DURATIONS:
+            flat |= {f"plan_{name}": row["plan"][name], f"plan_{name}_seconds": row["plan_seconds"][name]}
         flat["checkpoint_interval_chosen_seconds"] = row["checkpoint_interval_chosen_seconds"]
         for key in RESULTS:
             flat |= {f"{key}_{figure}": row[key][figure] for figure in FIGURES}
         rows.append(flat)
-    return rows
-
-
-def table_rows(forecast: xr.Dataset) -> list[dict[str, str]]:
-    """Return rows of short texts for a table on a screen, interval bounds in brackets.
-
-    Columns: `GPUs` (with ``*`` where extrapolated), a column for every field of the plan that is a
-    dimension, `MTTF`, `checkpoint every`, `ETTR`, `ETTR of one run`, `paper form`, `days to finish`.
-    """
-    varying = [name for name in DURATIONS if DIMENSION[name] in forecast.dims]
-    rows = []
-    for row in to_rows(forecast):
-        texts = {"GPUs": f"{row['gpus']:,}" + ("*" if row["extrapolated"] else "")}
-        texts |= {name.replace("_", " "): row["plan"][name] for name in varying}
-        chosen = row["checkpoint_interval_chosen_seconds"]
-        texts |= {
-            "MTTF": _bracketed(row["mttf_hours"], lambda value: format_seconds(value * SECONDS_PER_HOUR)),
-            "checkpoint every": "-" if chosen is None else format_seconds(chosen),
-            "ETTR": _bracketed(row["ettr"], "{:.3f}".format),
-            "ETTR of one run": _bracketed(row["ettr_run"], "{:.3f}".format),
-            "paper form": _text(row["ettr_kokolis"]["median"], "{:.3f}".format),
-            "days to finish": _bracketed(row["days_to_finish"], "{:,.1f}".format),
-        }
-        rows.append(texts)
     return rows
 
 
@@ -127,12 +103,3 @@ def _columns(forecast: xr.Dataset, names: Iterable[str]) -> dict[str, np.ndarray
 def _finite(value: np.ndarray | float) -> float | None:
     number = float(value)
     return number if math.isfinite(number) else None
-
-
-def _text(value: float | None, write: Any) -> str:
-    return "-" if value is None else str(write(value))
-
-
-def _bracketed(figures: dict[str, float | None], write: Any) -> str:
-    median, lower, upper = (_text(figures[key], write) for key in ("median", "lower", "upper"))
-    return f"{median} [{lower}, {upper}]"

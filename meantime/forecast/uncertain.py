@@ -98,9 +98,8 @@ class Uncertain:
         if unknown or ("distribution" in content) == ("samples" in content):
             raise InputError(f"{name}: expected either distribution, args, kwds and unit, or samples and unit")
         label = str(content.get("label", ""))
-        if "samples" in content:
-            return cls(np.asarray(content["samples"], dtype=float), content.get("unit"), label)
-        return cls(_frozen(content, name), content.get("unit"), label)
+        source = content["samples"] if "samples" in content else _frozen(content, name)
+        return cls(source, content.get("unit"), label)
 
 
 def is_samples(value: object) -> bool:
@@ -123,12 +122,15 @@ def _frozen(content: Mapping[str, Any], name: str) -> Any:
         )
     try:
         return family(*content.get("args", ()), **content.get("kwds", {}))
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InputError(f"{name}: {content['distribution']} cannot be made: {error}") from error
 
 
 def _sample_seconds(source: Any, unit: str | None) -> np.ndarray:
-    values = np.asarray(source.to_numpy() if hasattr(source, "to_numpy") else source)
+    try:
+        values = np.asarray(source.to_numpy() if hasattr(source, "to_numpy") else source)
+    except ValueError as error:
+        raise InputError(f"samples of a duration are not a 1-D array: {error}") from error
     if values.ndim != 1 or not 0 < values.size <= MAX_SAMPLES or values.dtype.kind not in "mfiu":
         raise InputError(
             f"an uncertain duration is {type(source).__name__} of shape {values.shape}; expected a frozen "
@@ -148,6 +150,8 @@ def _sample_seconds(source: Any, unit: str | None) -> np.ndarray:
 def _scale(unit: str | None, what: str) -> float:
     if unit is None:
         raise InputError(f"{what} of plain numbers has no unit; say unit='min' (or s, h, d)")
+    if not isinstance(unit, str) or not unit.isalpha():
+        raise InputError(f"unit is {unit!r}; expected s, min, h or d")
     return seconds(f"1{unit}", name="unit")
 
 

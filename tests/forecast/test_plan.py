@@ -154,6 +154,10 @@ def test_plans_go_through_json_and_back() -> None:
         {"restart": {"distribution": "rv_continuous", "unit": "min"}},
         {"restart": {"distribution": "lognorm", "kwds": {"nonsense": 1}, "unit": "min"}},
         {"restart": {"samples": [1, 2]}},
+        {"restart": {"samples": ["a", "b"], "unit": "min"}},
+        {"restart": {"samples": [[1], [2, 3]], "unit": "min"}},
+        {"restart": {"samples": [1, 2], "unit": "h2min"}},
+        {"restart": {"samples": [1, 2], "unit": 5}},
         {"restart": {}},
     ],
 )

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from meantime.errors import InputError
-from meantime.forecast import ettr_point
+from meantime.forecast import Plan, Uncertain, ettr_point
 
 
 def test_the_example_of_131072_gpus() -> None:
-    result = ettr_point(6.5, 131072, restart="5min", checkpoint_write="30s", checkpoint_interval="optimal")
+    result = ettr_point(6.5, 131072, Plan(restart="5min", checkpoint_write="30s", checkpoint_interval="optimal"))
     assert list(result) == [
         "schema",
         "gpus",
@@ -44,7 +44,7 @@ def test_the_reference_table_with_youngs_interval(
     """Printed to three figures; 0.001 of rounding, and 0.005 for the few simulated runs."""
     hours = 24 / (gpus / 8) / 6.5e-3
     young = (2 * float(write[:-1]) / 3600 * hours) ** 0.5
-    result = ettr_point(6.5, gpus, checkpoint_write=write, checkpoint_interval=f"{young * 3600}s")
+    result = ettr_point(6.5, gpus, Plan(checkpoint_write=write, checkpoint_interval=f"{young * 3600}s"))
     assert result["mttf_hours"] == pytest.approx(mttf, abs=0.06)
     assert result["ettr"]["renewal"] == pytest.approx(renewal, abs=0.001)
     assert result["ettr"]["renewal"] == pytest.approx(simulated, abs=0.005)
@@ -65,21 +65,25 @@ def test_the_reference_table_with_youngs_interval(
 )
 def test_the_papers_hypotheticals(rate: float, gpus: int, interval: str, restart: str, paper: float) -> None:
     """Kokolis et al. 2025 with free writes; the exact form is never below the first-order one there."""
-    result = ettr_point(rate, gpus, checkpoint_write="0s", checkpoint_interval=interval, restart=restart)
+    result = ettr_point(rate, gpus, Plan(checkpoint_write="0s", checkpoint_interval=interval, restart=restart))
     assert result["ettr"]["kokolis"] == pytest.approx(paper, abs=0.0006)
     assert paper - 0.001 < result["ettr"]["renewal"] < 1
 
 
 def test_the_first_order_form_leaves_the_scale_and_the_exact_one_does_not() -> None:
-    result = ettr_point(6.5, 131_072, checkpoint_write="0s", checkpoint_interval="1h")
+    result = ettr_point(6.5, 131_072, Plan(checkpoint_write="0s", checkpoint_interval="1h"))
     assert result["ettr"]["kokolis"] == pytest.approx(-1.588, abs=0.001)
     assert result["ettr"]["renewal"] == pytest.approx(0.037, abs=0.001)
 
 
-def test_queue_detection_and_a_finite_run_cost_time() -> None:
+def test_queue_and_detection_cost_time() -> None:
     base = ettr_point(6.5, 16384)["ettr"]["renewal"]
-    for terms in ({"queue": "10min"}, {"detection": "10min"}, {"productive": "1d"}):
-        assert ettr_point(6.5, 16384, **terms)["ettr"]["renewal"] < base, terms
+    for plan in (Plan(queue="10min"), Plan(detection="10min")):
+        assert ettr_point(6.5, 16384, plan)["ettr"]["renewal"] < base, plan
+
+
+def test_the_run_is_long_whatever_the_plan_says() -> None:
+    assert ettr_point(6.5, 16384, Plan(productive="1h")) == ettr_point(6.5, 16384, Plan(productive="365d"))
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), "6.5", None, True])
@@ -88,13 +92,10 @@ def test_rates_that_cannot_be_are_refused(rate: object) -> None:
         ettr_point(rate, 1024)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "terms", [{"restart": 5}, {"queue": "-1min"}, {"restart": ["5min", "6min"]}, {"checkpoint_write": "0s"}]
-)
-def test_plans_that_cannot_be_are_refused(terms: dict[str, object]) -> None:
-    (name,) = terms
-    with pytest.raises(InputError, match=name):
-        ettr_point(6.5, 1024, **terms)  # type: ignore[arg-type]
+def test_lists_and_distributions_are_refused() -> None:
+    for plan in (Plan(restart=["5min", "6min"]), Plan(restart=Uncertain([1, 2], unit="min"))):
+        with pytest.raises(InputError, match="restart"):
+            ettr_point(6.5, 1024, plan)
 
 
 @pytest.mark.parametrize("gpus", [0, -8, 1.5, "8", True, 10**12])

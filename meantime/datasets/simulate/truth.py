@@ -24,9 +24,10 @@ def true_table(plan: ClusterPlan, hazards: Hazards, rows: pl.DataFrame, log_end:
     log_end
         Where running attempts are censored.
     """
-    days = (pl.col("end").fill_null(log_end) - pl.col("start")).dt.total_seconds() / 86400
-    ran = rows.filter(pl.col("start").is_not_null()).with_columns(days=pl.col("n_gpus") / plan.gpus_per_node * days)
-    by_size = ran.group_by("job_size").agg(pl.sum("days")).sort("job_size")
+    seconds = (pl.col("end").fill_null(log_end) - pl.col("start")).dt.total_seconds()
+    ran = rows.filter(pl.col("start").is_not_null()).with_columns(gpu_seconds=pl.col("n_gpus") * seconds)
+    # Whole GPU-seconds add up to the same figure in any order.
+    by_size = ran.group_by("job_size").agg(pl.sum("gpu_seconds")).sort("job_size")
     sizes = by_size["job_size"].to_list()
     counts = np.zeros((1, len(hazards.components), len(sizes)), dtype=np.int64)
     failed = ran.filter(pl.col("component").is_not_null()).group_by("component", "job_size").len()
@@ -34,7 +35,7 @@ def true_table(plan: ClusterPlan, hazards: Hazards, rows: pl.DataFrame, log_end:
         counts[0, hazards.components.index(component), sizes.index(size)] = count
     return build_table(
         counts,
-        by_size["days"].to_numpy()[None, :],
+        by_size["gpu_seconds"].to_numpy()[None, :] / 86400 / plan.gpus_per_node,
         cluster=[plan.cluster],
         component=hazards.components,
         job_size=sizes,

@@ -53,6 +53,8 @@ def read_records(data: bytes, header: Header, *, file: str) -> Records:
             f"{file}: the header's {len(header.names)} fields are separated by {header.delimiter!r}, "
             "which no row holds; expected one delimiter throughout"
         )
+    if frame.is_empty() and len(bad) > 1 and len({reason for _, reason, _ in bad}) == 1:
+        raise InputError(f"{file}: no row fits the header's {len(header.names)} fields: {bad[0][1]}")
     _check_repeats(frame, header, file)
     return _set_aside(frame, bad, header, file)
 

@@ -75,6 +75,11 @@ def test_other_delimiter_below_the_header_is_refused() -> None:
         split("a|b|c\n1,2,3\n4,5,6\n")
 
 
+def test_header_that_no_row_fits_is_refused() -> None:
+    with pytest.raises(InputError, match="log: no row fits the header's 3 fields: 4 fields where"):
+        split("a|b|c\n1|2|3|4\n4|5|6|7\n")
+
+
 def test_name_twice_is_refused_only_over_different_values() -> None:
     assert rows(split("a|b|a\n1|2|1\n"))[0][:2] == ("1", "2")
     with pytest.raises(InputError, match="names 'a' more than once"):

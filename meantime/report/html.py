@@ -27,6 +27,8 @@ from meantime.report.svg import inline_svg
 GPUS = (1024, 4096, 16384, 65536, 131072)
 SEED = 1
 _NAMED = 3
+_UNNAMED = "cluster"
+"""The name a cluster has where its log gives it none."""
 _LONGEST_SOURCE = 120
 
 
@@ -183,6 +185,8 @@ def _pictures(
 
 
 def _title(names: Sequence[str]) -> str:
+    if list(names) == [_UNNAMED]:
+        return "Failures and forecast"
     shown = [label(name) for name in names[:_NAMED]]
     if len(names) > _NAMED:
         shown.append(f"{len(names) - _NAMED} more clusters")

@@ -170,6 +170,17 @@ _SPELLED = {
 }
 
 
+def signed(value: float) -> str:
+    """Write a change with its sign and one decimal: ``"+6.5"``, ``"−0.3"``."""
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def sentence(text: str) -> str:
+    """Give a remark its capital and its full stop."""
+    text = visible(text).strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 def listing(parts: list[str]) -> str:
     """Join words as in a sentence: ``"a, b and c"``."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""

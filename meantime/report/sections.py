@@ -23,6 +23,7 @@ from meantime.report.numbers import (
     fraction_between,
     label,
     quantity,
+    sentence,
     share,
     three,
     visible,
@@ -108,7 +109,7 @@ def rows_read(tree: xr.DataTree) -> Table | None:
 def reader_notes(tree: xr.DataTree) -> list[str]:
     """Return what the reader of the log decided and wants known, one sentence each."""
     found = source_facts(tree).get("notes")
-    return [_plain(note) for note in found[:MOST_REASONS]] if isinstance(found, list) else []
+    return [sentence(_plain(note)) for note in found[:MOST_REASONS]] if isinstance(found, list) else []
 
 
 def failures_by_size(tree: xr.DataTree) -> Table:
@@ -185,7 +186,7 @@ def component_table(tree: xr.DataTree, cluster: str) -> Table:
             )
         )
     return Table(
-        caption=f"Failures per 1,000 node-days, {label(name)}",
+        caption="Failures per 1,000 node-days" + (f", {label(name)}" if len(clusters(tree)) > 1 else ""),
         head=("Component", "Failures", "As counted", "Fitted", INTERVAL, "Share of all"),
         rows=tuple(rows),
     )
@@ -245,7 +246,7 @@ def diagnostics(tree: xr.DataTree) -> Table | None:
 def problems(tree: xr.DataTree) -> list[str]:
     """Return what the checks hold against the draws, one sentence each."""
     found = (provenance(tree).get("diagnostics") or {}).get("problems") or []
-    return [_plain(problem) for problem in found[:MOST_REASONS]]
+    return [sentence(_plain(problem)) for problem in found[:MOST_REASONS]]
 
 
 _ACCOUNTED = ("rows_read", "failures", "log_start", "log_end", "notes", "states", "reasons", *_ROWS)

@@ -1,8 +1,8 @@
 """The one look of all figures: colours by role, type sizes, axes, and how sizes and times are ticked.
 
-Colours are told apart by people with any of the common colour-vision deficiencies (they are the
-Okabe-Ito set, a few darkened until they stand 3:1 against white). Every role has a colour of its
-own, so that a figure written as SVG can swap each for a CSS variable and follow the page from
+Colours are the Okabe-Ito set, which people with the common colour-vision deficiencies tell apart, two
+of them darkened until they stand 3:1 against white; text is ink, grey or blue. Every role has a colour
+of its own, so that a figure written as SVG can swap each for a CSS variable and follow the page from
 light to dark (see `meantime.report.svg`).
 """
 
@@ -28,11 +28,10 @@ LIGHT = {
     "shade": "#f0f2f5",
     "paper": "#fffffe",
     "blue": "#0072b2",
-    "vermilion": "#d05500",
-    "green": "#00845f",
-    "purple": "#a8528c",
-    "ochre": "#a87400",
-    "sky": "#2f8fc4",
+    "vermilion": "#d55e00",
+    "green": "#009e73",
+    "purple": "#b85f96",
+    "ochre": "#b88200",
 }
 """Colour of each role on white paper (PNG, print, light screens)."""
 
@@ -47,12 +46,14 @@ DARK = {
     "green": "#3fc79a",
     "purple": "#dd93c4",
     "ochre": "#e3b341",
-    "sky": "#8fd0f5",
 }
 """The same roles on a dark screen."""
 
-SERIES = ("blue", "vermilion", "green", "purple", "ochre", "sky")
+SERIES = ("blue", "vermilion", "green", "purple", "ochre")
 """The order in which series take their colours."""
+
+MARKERS = ("o", "s", "^", "D", "v")
+"""The order in which series take their markers, so that colour is never alone in telling them apart."""
 
 WIDE = 7.2
 """Width of a figure on paper and desktop screens, inches."""

@@ -25,6 +25,7 @@ from meantime.report.numbers import (
     odds,
     quantity,
     share,
+    signed,
     three,
 )
 from meantime.report.plans import describe
@@ -74,17 +75,16 @@ def headlines(
 ) -> list[Headline]:
     """Return the three figures to remember: what fails most, MTTF at the largest job seen, ETTR at the largest size."""
     rates = _rates(tree, cluster)
-    top, portion, _ = _top(rates)
-    often = float(rates.sel(component=top).median()) * PER_1000_NODE_DAYS
+    top, portion, first = _top(rates)
     size, (_, median, lower, upper) = _today(tree, sizes, cluster)
-    name, first = next(iter(forecasts.items()))
-    ettr = first["ettr"].sel(gpus=max(sizes))
+    name, forecast = next(iter(forecasts.items()))
+    ettr = forecast["ettr"].sel(gpus=max(sizes))
     low, high = _figure(ettr, "lower"), _figure(ettr, "upper")
     return [
         Headline(
             name="Fails most",
             value=label(top),
-            note=f"{share(portion)} of all failures\n{three(often)} in 1,000 node-days",
+            note=f"{share(portion)} of all failures\nfirst with {odds(first)} probability",
         ),
         Headline(
             name="Mean time to failure today",
@@ -183,7 +183,7 @@ def _frequent(tree: xr.DataTree, cluster: str) -> str:
     others = listing([f"{name} ({share(portions[index])})" for name, index in zip(names[1:], order[1:], strict=True)])
     return (
         f"{names[0]} accounts for {share(portions[order[0]])} of all failures, followed by {others}. "
-        f"That it comes first is {odds(_top(rates)[2])} certain. Taking all components together, {in_all}."
+        f"The probability that it comes first is {odds(_top(rates)[2])}. Taking all components together, {in_all}."
     )
 
 
@@ -210,8 +210,8 @@ def _law(tree: xr.DataTree) -> str:
     law = size_law(tree)
     figures = law["overall"]
     median, lower, upper = (100 * np.expm1(float(figures.sel(figure=name))) for name in ("median", "lower", "upper"))
-    ends = f"{lower:+.1f} to {upper:+.1f}"
-    change = f"with each doubling of the job the rate of a node changes by {median:+.1f}{SPACE}% ({ends})"
+    ends = f"{signed(lower)} to {signed(upper)}"
+    change = f"with each doubling of the job the rate of a node changes by {signed(median)}{SPACE}% ({ends})"
     if float(law["overall_negligible"]) >= _CERTAIN:
         return f"Twice the nodes halve that time: {change}, which hardly matters."
     if lower > 0:

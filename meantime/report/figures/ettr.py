@@ -93,7 +93,7 @@ def _panel(axes: Axes, forecasts: Mapping[str, xr.Dataset], index: int, *, large
             sizes, expected.sel(figure="lower"), expected.sel(figure="upper"), color=tint, alpha=0.36, linewidth=0
         )
         axes.plot(sizes, expected.sel(figure="median"), color=tint)
-        axes.set_title("\n".join(textwrap.wrap(label(name), 40 if phone else 28)), color=tint, pad=17)
+        axes.set_title("\n".join(textwrap.wrap(label(name), 40 if phone else 28)), pad=17)
         last = expected.sel(figure="median").values[-1]
         axes.annotate(f"{fraction(last)} at {count(sizes[-1])} GPUs", (0, 1), xycoords="axes fraction", xytext=(0, 5),
                       textcoords="offset points", color=colour("muted"))  # fmt: skip

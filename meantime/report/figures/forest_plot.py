@@ -1,7 +1,8 @@
 """Forest plot: how often each component fails, fitted interval beside the raw rate."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,12 +13,13 @@ from matplotlib.lines import Line2D
 from meantime.intervals import summarise
 from meantime.report.evidence import component_rates, counts, raw_rates, shown_clusters
 from meantime.report.numbers import INTERVAL, count, label
-from meantime.report.style import SERIES, WIDE, colour, literal, log_ticks, new_figure, styled, top_legend
+from meantime.report.style import MARKERS, SERIES, WIDE, colour, literal, log_ticks, new_figure, styled, top_legend
 from meantime.units import PER_1000_NODE_DAYS
 
 MOST_ROWS = 30
 _DECADES = 4.0
 _TOTAL = "all components"
+_RAW: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 9, "markeredgewidth": 1.3}
 
 
 def forest(tree: xr.DataTree, *, clusters: Sequence[str] | None = None, width: float = WIDE) -> Figure:
@@ -45,19 +47,26 @@ def forest(tree: xr.DataTree, *, clusters: Sequence[str] | None = None, width: f
     names = list(clusters) if clusters is not None else shown_clusters(tree)
     fitted = {name: _with_total(component_rates(tree, name)) * PER_1000_NODE_DAYS for name in names}
     rows = _order(fitted[names[0]])
+    figures = np.stack([summarise(rates.sel(component=rows).values, axis=0) for rates in fitted.values()])
+    phone = width < 5
     with styled():
         figure = new_figure(width, 0.75 + 0.3 * len(rows) * (1 if len(names) == 1 else 1.25))
         axes = figure.add_subplot()
         for index, name in enumerate(names):
-            offset = 0.0 if len(names) == 1 else 0.26 * (index - (len(names) - 1) / 2)
-            _draw(axes, tree, name, fitted[name], rows, offset=offset, tint=colour(SERIES[index % len(SERIES)]))
-        _finish(figure, axes, tree, names, fitted, rows)
+            offset = 0.26 * (index - (len(names) - 1) / 2)
+            _intervals(axes, figures[index], index, offset)
+            _raw(axes, raw_rates(tree, name) * PER_1000_NODE_DAYS, rows, offset)
+        _axes(axes, figures, rows, phone=phone)
+        _failures_column(axes, counts(tree)["failures"].sel(cluster=names), rows)
+        handles = _legend(names)
+        top_legend(figure, handles, [str(handle.get_label()) for handle in handles], columns=1 if phone else 2)
         return literal(figure)
 
 
 def _with_total(rates: xr.DataArray) -> xr.DataArray:
     total = rates.sum("component").expand_dims(component=[_TOTAL])
-    return xr.concat([total, rates], "component") if rates.sizes["component"] > 1 else rates
+    whole = xr.concat([total, rates], "component") if rates.sizes["component"] > 1 else rates
+    return whole.transpose("sample", "component")
 
 
 def _order(rates: xr.DataArray) -> list[str]:
@@ -66,35 +75,31 @@ def _order(rates: xr.DataArray) -> list[str]:
     return [str(name) for name in medians["component"].values[order]][:MOST_ROWS]
 
 
-def _draw(
-    axes: Axes, tree: xr.DataTree, cluster: str, rates: xr.DataArray, rows: list[str], *, offset: float, tint: str
-) -> None:
-    raw = raw_rates(tree, cluster) * PER_1000_NODE_DAYS
-    for position, component in enumerate(rows):
-        _, median, lower, upper = summarise(rates.sel(component=component).values)
+def _intervals(axes: Axes, figures: np.ndarray, index: int, offset: float) -> None:
+    """Draw the medians and intervals of one cluster; `figures` has shape (rows, 4)."""
+    look = _look(index)
+    for position, (_, median, lower, upper) in enumerate(figures):
         height = position + offset
-        axes.plot([lower, upper], [height, height], color=tint, linewidth=2.4, solid_capstyle="round")
-        axes.plot(median, height, "o", color=tint, markersize=5.5, markeredgecolor=colour("paper"), markeredgewidth=0.8)
-        whole = component not in raw["component"].values
-        value = float(raw.sum() if whole else raw.sel(component=component))
+        axes.plot([lower, upper], [height, height], color=look["color"], linewidth=2.4, solid_capstyle="round")
+        axes.plot(median, height, markeredgecolor=colour("paper"), markeredgewidth=0.8, **look)
+
+
+def _raw(axes: Axes, raw: xr.DataArray, rows: Sequence[str], offset: float) -> None:
+    for position, component in enumerate(rows):
+        value = _of_row(raw, component)
         if value > 0:
-            axes.plot(value, height, "|", color=colour("ink"), markersize=9, markeredgewidth=1.3, zorder=4)
+            axes.plot(value, position + offset, color=colour("ink"), zorder=4, **_RAW)
 
 
-def _finish(
-    figure: Figure,
-    axes: Axes,
-    tree: xr.DataTree,
-    names: list[str],
-    fitted: dict[str, xr.DataArray],
-    rows: list[str],
-) -> None:
-    phone = figure.get_figwidth() < 5
-    quantiles = np.stack(
-        [summarise(rates.sel(component=rows).transpose("component", "sample").values) for rates in fitted.values()]
-    )
-    high = quantiles[..., 3].max() * 1.3
-    low = max(quantiles[..., 2].min() / 1.3, high / 10**_DECADES)
+def _of_row(values: xr.DataArray, component: str) -> float:
+    """Return a component's value, or the sum over components for a row that is none of them."""
+    known = component in values["component"].values
+    return float(values.sel(component=component).sum() if known else values.sum())
+
+
+def _axes(axes: Axes, figures: np.ndarray, rows: Sequence[str], *, phone: bool) -> None:
+    high = figures[..., 3].max() * 1.3
+    low = max(figures[..., 2].min() / 1.3, high / 10**_DECADES)
     log_ticks(axes.xaxis, low, high, most=4 if phone else 8)
     axes.set_xlabel("failures per 1,000 node-days")
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -105,33 +110,32 @@ def _finish(
     if rows[0] == _TOTAL:
         axes.get_yticklabels()[0].set_fontweight("bold")
         axes.axhline(0.5, color=colour("muted"), linewidth=0.7)
-    _failures_column(axes, tree, names, rows)
-    handles = _legend(names)
-    top_legend(figure, handles, [str(handle.get_label()) for handle in handles], columns=1 if phone else 2)
 
 
-def _failures_column(axes: Axes, tree: xr.DataTree, names: list[str], rows: list[str]) -> None:
-    failures = counts(tree)["failures"].sel(cluster=names).sum("cluster")
-    failures = failures.sum("job_size") if "job_size" in failures.dims else failures
+def _failures_column(axes: Axes, failures: xr.DataArray, rows: Sequence[str]) -> None:
+    """Write the counted failures at the right of each row."""
     texts = [("failures", -0.75, colour("muted"))]
-    for position, component in enumerate(rows):
-        known = component in failures["component"].values
-        number = float(failures.sel(component=component) if known else failures.sum())
-        texts.append((count(number), position, colour("ink")))
+    texts += [(count(_of_row(failures, name)), position, colour("ink")) for position, name in enumerate(rows)]
     for text, height, tint in texts:
         axes.annotate(text, (1, height), xycoords=axes.get_yaxis_transform(), xytext=(44, 0), color=tint,
                       textcoords="offset points", ha="right", va="center", annotation_clip=False)  # fmt: skip
 
 
-def _legend(names: list[str]) -> list[Line2D]:
+def _look(index: int) -> Mapping[str, Any]:
+    return {
+        "color": colour(SERIES[index % len(SERIES)]),
+        "marker": MARKERS[index % len(MARKERS)],
+        "markersize": 5.5,
+    }
+
+
+def _legend(names: Sequence[str]) -> list[Line2D]:
     fitted = [
-        Line2D([], [], color=colour(SERIES[index % len(SERIES)]), marker="o", linewidth=2.4, markersize=5.5,
-               label=f"{'fitted' if len(names) == 1 else label(name)}: median, {INTERVAL}")
+        Line2D([], [], linewidth=2.4, label=f"{'fitted' if len(names) == 1 else label(name)}: median, {INTERVAL}",
+               **_look(index))
         for index, name in enumerate(names)
     ]  # fmt: skip
-    raw = Line2D([], [], color=colour("ink"), linestyle="none", marker="|", markersize=9, markeredgewidth=1.3,
-                 label="failures / node-days, as counted")  # fmt: skip
-    return [*fitted, raw]
+    return [*fitted, Line2D([], [], color=colour("ink"), label="failures / node-days, as counted", **_RAW)]
 
 
 def _wrapped(name: str, width: int) -> str:

@@ -44,7 +44,7 @@ def job_states(source: xr.DataTree, *, width: float = WIDE) -> Figure:
         axes = figure.add_subplot()
         positions = np.arange(len(rows))
         names, jobs, time = zip(*rows, strict=True)
-        for offset, values, tint, text in ((-0.19, jobs, "sky", "of jobs"), (0.19, time, "ochre", "of GPU time")):
+        for offset, values, tint, text in ((-0.19, jobs, "blue", "of jobs"), (0.19, time, "ochre", "of GPU time")):
             axes.barh(positions + offset, values, height=_HEIGHT, color=colour(tint), label=f"share {text}")
             for position, value in zip(positions + offset, values, strict=True):
                 axes.annotate(share(value), (value, position), xytext=(4, 0), textcoords="offset points", va="center")

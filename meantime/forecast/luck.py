@@ -47,21 +47,18 @@ def single_runs(
     """
     place = np.arange(LUCK_DRAWS)
     evenly = (place + 0.5) / LUCK_DRAWS
-    drawn = np.argsort(hazard)[(evenly * hazard.size).astype(int)]
+    order = np.argsort(hazard)
+    drawn = order[(evenly * hazard.size).astype(int)]
     alone = all(values.shape[1] == 1 for values in (interval, *terms.values()))
-    lam = np.quantile(hazard, evenly) if alone else hazard[drawn]
+    lam = np.interp(evenly * (hazard.size - 1), np.arange(hazard.size), hazard[order]) if alone else hazard[drawn]
     plan = {"interval": interval, **terms}
     plan = {name: values[:, drawn] if values.shape[1] > 1 else values for name, values in plan.items()}
     every, write, restart, detection, queue, productive = (plan[name] for name in ("interval", *TERMS))
     costs: dict[str, Any] = {"detection": detection, "queue": queue, "productive": productive}
     wallclock = _of_many_failures(lam, every, write, restart, costs, normal=ndtri(_van_der_corput(place)))
     few = np.isnan(wallclock)
-    if few.any():
-        lam, every, write, restart = (
-            np.broadcast_to(values, few.shape)[few] for values in (lam, every, write, restart)
-        )
-        costs = {name: np.broadcast_to(values, few.shape)[few] for name, values in costs.items()}
-        wallclock[few] = ettr.sample_wallclock(rng, lam, every, write, restart, **costs)
+    if few.any():  # all are drawn, since every new shape of array costs a compilation
+        wallclock = np.where(few, ettr.sample_wallclock(rng, lam, every, write, restart, **costs), wallclock)
     return wallclock, productive
 
 

@@ -109,12 +109,6 @@ def read_sacct(
     )
 
 
-def has_sacct_header(header: Header) -> bool:
-    """Tell whether a header has the fields that sacct output needs."""
-    names = {name.lower() for name in header.names}
-    return bool(names & {"jobid", "jobidraw"}) and {"state", "start", "end"} <= names
-
-
 def _check_fields(fields: dict[str, str], header: Header, file: str) -> None:
     missing = [name for name in ("State", "Start", "End") if name.lower() not in fields]
     if "jobid" not in fields and "jobidraw" not in fields:

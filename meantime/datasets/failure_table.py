@@ -93,7 +93,8 @@ def failure_table(
     if gpus_per_node < 1 or min_gpus < 0:
         raise InputError(f"gpus_per_node is {gpus_per_node}, min_gpus {min_gpus}; expected 1 or more, 0 or more")
     log, reported = as_jobs(jobs), as_events(events)
-    _check_usable(log, rule)
+    if why := why_no_rates(log, rule):
+        raise InputError(f"{log.source}: {why}")
     end = find_log_end(log.table, log_end)
     runs = add_runtime(_mark_failures(log.table, reported, rule, before, after, severity), end)
     sized = runs.filter(pl.col("n_gpus") >= max(1, min_gpus))
@@ -127,19 +128,21 @@ def failure_table(
     return _assemble(exposure, counts, names, account, log, gpus_per_node, int(sized["n_gpus"].max()))  # type: ignore[arg-type]
 
 
-def _check_usable(log: Log, rule: Rule) -> None:
+def why_no_rates(log: Log, rule: Rule) -> str | None:
+    """Say why a log gives no failure table by a rule, or None if it may."""
     table = log.table
     if table.is_empty():
         reasons = log.quarantine["reason"].value_counts(sort=True)["reason"].head(3).to_list()
         why = f": {'; '.join(reasons)}" if reasons else ""
-        raise InputError(f"{log.source}: none of {log.rows_read} rows is a job that can be used{why}")
+        return f"none of {log.rows_read} rows is a job that can be used{why}"
     if table["n_gpus"].null_count() == table.height:
-        raise InputError(
-            f"{log.source}: the GPUs of jobs are not known, so there is no exposure; add AllocTRES (or NNodes, with "
-            "gpus_per_node given) to sacct -o, or map n_gpus"
+        return (
+            "the GPUs of jobs are not known, so there is no exposure; add AllocTRES (or NNodes, with gpus_per_node "
+            "given) to sacct -o, or map n_gpus"
         )
     if rule == "infrastructure" and table["state"].null_count() == table.height:
-        raise InputError(f"{log.source}: the log has no job states; map state, or use the rule 'interruption'")
+        return "the log has no job states; map state, or use the rule 'interruption'"
+    return None
 
 
 def _mark_failures(
@@ -185,10 +188,19 @@ def _account(
         "below_min_gpus": int((runs["n_gpus"] > 0).sum()) - sized.height,
         "still_running": int(sized["censored"].sum()),
         "failures": failed.height,
+        "co_occurring": _co_occurring(failed),
         "log_start": str(sized["start"].min()),
         "log_end": str(end),
         "notes": list(log.notes),
     }
+
+
+def _co_occurring(failed: pl.DataFrame) -> dict[str, int]:
+    """Count the failures in which a component was seen, but another was taken for the cause."""
+    if "co_causes" not in failed.columns:
+        return {}
+    seen = failed.select(pl.col("co_causes").explode(empty_as_null=False).alias("component")).drop_nulls()
+    return dict(seen.group_by("component").len().sort("component").iter_rows())
 
 
 def _assemble(

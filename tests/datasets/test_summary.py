@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from meantime.datasets import read, summarise
+from meantime.errors import InputError
 
 HEADER = "JobID|State|Submit|Start|End|NNodes|AllocTRES|NodeList"
 ROWS = [
@@ -83,6 +84,24 @@ def test_log_without_states_uses_interruptions(shared_data: Path) -> None:
     assert out["failures"] == {"total": 1456, "rule": "interruption", "unattributed": 0}
     assert out["jobs"] == 3034
     assert [row["state"] for row in out["states"]] == ["unknown"]
+
+
+def test_failure_table_has_a_summary_too(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text("component,job_size,failures,exposure_node_days\npcie,8,3,100\nnvlink,8,1,100\npcie,64,2,400\n")
+    out = summarise(read(path))
+    assert [(row["component"], row["failures"]) for row in out["components"]] == [("pcie", 5), ("nvlink", 1)]
+    assert [row["rate_per_1000_node_days"] for row in out["sizes"]] == [40, 5]
+    assert out["rows"]["read"] == 3
+    assert json.loads(json.dumps(out, allow_nan=False)) == out
+
+
+def test_option_that_is_wrong_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sacct.txt").write_text("\n".join([HEADER, *ROWS]) + "\n")
+    log = read(tmp_path / "sacct.txt")
+    with pytest.raises(InputError, match="min_runtime"):
+        summarise(log, min_runtime=5)
+    assert summarise(log, min_runtime="7h")["failures"]["total"] == 0
 
 
 def test_empty_log_has_an_empty_summary(shared_data: Path) -> None:

@@ -87,11 +87,11 @@ def render(
     seed: int = SEED,
 ) -> str:
     """Make the report's HTML; see `write_report`."""
+    record = provenance(tree)
     sizes = sorted(checked_gpus(gpus))
     compared = check_plans(plans or default_plans(gpus_per_node(tree)))
     chosen = choose_cluster(tree, cluster)
     forecasts = forecast_plans(tree, sizes, compared, cluster=chosen, seed=seed)
-    record = provenance(tree)
     names = clusters(tree)
     first = next(iter(compared))
     environment = jinja2.Environment(

@@ -7,6 +7,7 @@ from pathlib import Path
 import xarray as xr
 from matplotlib.figure import Figure
 
+from meantime.errors import InputError
 from meantime.files import atomic_path
 from meantime.report.figures.ettr import ettr_by_gpus
 from meantime.report.figures.forest_plot import forest
@@ -42,7 +43,10 @@ def save_figures(tree: xr.DataTree, folder: str | os.PathLike[str]) -> list[Path
         If the folder cannot be written.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made a folder: {error.strerror}; choose another") from error
     figures = dict(_FIGURES)
     if has_job_states(tree):
         figures["job_states"] = job_states

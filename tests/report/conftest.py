@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 
 import numpy as np
+import pytest
 import xarray as xr
 
 from meantime.models import MODELS
@@ -48,6 +50,42 @@ REASONS = [
     {"reason": "end before start", "rows": 7, "first": {}},
     {"reason": "time <script>alert(3)</script> cannot be read", "rows": 5, "first": {}},
 ]
+
+
+@pytest.fixture(scope="session")
+def make_fit() -> Callable[..., xr.DataTree]:
+    """Maker of `component_size` fits; see `size_tree`."""
+    return size_tree
+
+
+@pytest.fixture(scope="session")
+def size_fit() -> xr.DataTree:
+    """A `component_size` fit of one cluster."""
+    return size_tree()
+
+
+@pytest.fixture(scope="session")
+def two_fit() -> xr.DataTree:
+    """A `component_size` fit of two clusters."""
+    return size_tree(clusters=("RSC-1", "RSC-2"))
+
+
+@pytest.fixture(scope="session")
+def component_fit() -> xr.DataTree:
+    """A `component` fit without job sizes."""
+    return component_tree()
+
+
+@pytest.fixture(scope="session")
+def hostile_names() -> list[str]:
+    """Names that try to leave their place in HTML, SVG and formulas."""
+    return HOSTILE
+
+
+@pytest.fixture(scope="session")
+def hostile_fit() -> xr.DataTree:
+    """An unconverged fit of two clusters whose every name is hostile."""
+    return size_tree(clusters=(HOSTILE[0], HOSTILE[1]), components=HOSTILE, node_days=4e3, converged=False)
 
 
 def size_tree(

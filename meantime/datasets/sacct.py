@@ -47,6 +47,7 @@ _RENAMED = {
     "qos": "qos",
     "partition": "partition",
 }
+_NO_JOBS = "no row is a job: the file has only rows of steps; expected rows such as sacct -X prints"
 _NEEDED = "JobID (or JobIDRaw), State, Start and End"
 
 
@@ -89,6 +90,8 @@ def read_sacct(
     steps = records.frame[identity].str.contains(".", literal=True)
     rows = records.frame.filter(~steps)
     notes = list(records.notes)
+    if rows.is_empty():
+        notes.append(_NO_JOBS if records.frame.height else "the file has no rows below its header")
     sizes = _sizes(rows, fields, gpus_per_node, notes)
     raw = rows.select(
         pl.col(identity).alias("job_id"),
@@ -128,7 +131,6 @@ def _sizes(rows: pl.DataFrame, fields: dict[str, str], gpus_per_node: int | None
     """Find the nodes and GPUs of every row; say in the notes how."""
     sizes: list[pl.Series] = []
     if rows.is_empty():
-        notes.append("no row is a job: the file has only rows of steps; expected rows such as sacct -X prints")
         return sizes
     nodes_field = fields.get("nnodes") or fields.get("allocnodes")
     if nodes_field:

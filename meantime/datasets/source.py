@@ -148,8 +148,11 @@ def _as_utf8(path: PathLike, data: bytes) -> bytes:
 
 
 def _is_binary(sample: bytes) -> bool:
-    """Tell bytes from text by many NULs, or by many other controls and many bytes that are not UTF-8."""
-    nuls = sample.count(0)
+    """Tell bytes from text by NULs from the first line on, or by many other controls and broken UTF-8.
+
+    A text log that a crash filled up with NULs has a clean first line.
+    """
+    nuls = sample.count(0) if b"\0" in sample.partition(b"\n")[0] else 0
     controls = sum(sample.count(byte) for byte in range(1, 32) if byte not in _TEXT_CONTROLS)
     broken = sample.decode("utf-8", errors="replace").count("\N{REPLACEMENT CHARACTER}")
     return nuls > len(sample) // 10 or min(controls, broken) > len(sample) // 25

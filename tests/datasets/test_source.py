@@ -67,6 +67,12 @@ def test_what_is_no_log_is_named(tmp_path: Path, content: bytes, said: str) -> N
         read_bytes(path)
 
 
+def test_text_filled_up_with_nuls_is_still_text(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_bytes(TEXT[:100] + bytes(4096) + TEXT[100:200])
+    assert read_bytes(path).count(0) == 4096
+
+
 def test_missing_file_and_folder_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.txt: cannot be read"):
         read_bytes(tmp_path / "gone.txt")

@@ -1,0 +1,222 @@
+"""What the command line prints: tables that fit a terminal. Text from logs is made safe to show."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from meantime.forecast import notes, to_rows
+from meantime.inference import predict_rate, provenance, size_law
+from meantime.intervals import PROBABILITY, summarise
+from meantime.report.numbers import count, duration, duration_between, fraction, fraction_between, share, three, visible
+from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR, format_seconds
+
+_FORECAST = ("MTTF", "checkpoint\nevery", "ETTR,\nexpected", "ETTR of\none run", "paper\nform")
+INTERVAL = f"median [{100 * PROBABILITY:.0f} % equal-tailed interval]"
+MOST_ROWS = 25
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return the console of the command line. It takes no text for markup."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def print_forecast(forecast: xr.Dataset, out: Console, *, title: str) -> None:
+    """Print a forecast: one row for every size and plan, then its notes."""
+    rows = to_rows(forecast)
+    varying = [name for name in rows[0]["plan"] if len({row["plan"][name] for row in rows}) > 1]
+    table = _table(title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval")
+    for heading in ("GPUs", *(name.replace("_", " ") for name in varying), *_FORECAST):
+        table.add_column(heading, justify="right", vertical="top", no_wrap=True)
+    for row in rows:
+        chosen = row["checkpoint_interval_chosen_seconds"]
+        table.add_row(
+            f"{row['gpus']:,}{'*' if row['extrapolated'] else ''}",
+            *(visible(row["plan"][name]) for name in varying),
+            _two_lines(row["mttf_hours"], duration, duration_between),
+            "-" if chosen is None else format_seconds(chosen),
+            _two_lines(row["ettr"], fraction, fraction_between),
+            _two_lines(row["ettr_run"], fraction, fraction_between),
+            fraction(_number(row["ettr_kokolis"]["median"])),
+        )
+    out.print(table)
+    if any(row["extrapolated"] for row in rows):
+        out.print("* larger than any job of the data", style="dim")
+    for note in notes(forecast):
+        out.print(f"Note: {visible(note)}", style="yellow")
+
+
+def print_ettr(point: Mapping[str, Any], out: Console) -> None:
+    """Print what `meantime.forecast.ettr_point` returns."""
+    pairs = [
+        ("job", f"{point['gpus']:,} GPUs on {point['nodes']:,} nodes"),
+        ("failure rate", f"{point['rate_per_1000_node_days']:g} per 1,000 node-days"),
+        ("MTTF", format_seconds(point["mttf_hours"] * SECONDS_PER_HOUR)),
+        ("checkpoint every", format_seconds(point["checkpoint_interval_seconds"])),
+        ("ETTR, exact", f"{point['ettr']['renewal']:.4f}"),
+        ("ETTR, paper's form", f"{point['ettr']['kokolis']:.4f}"),
+    ]
+    out.print(_pairs(pairs))
+
+
+def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None:
+    """Print a fit: how it was made, whether it converged, and each cluster's rates, of at most `most` components."""
+    record = provenance(tree)
+    table = tree["fit_data"].to_dataset()
+    checks = record["diagnostics"]
+    pairs = [
+        ("model", f"{record['model']} ({record['method']}, {record['sampling']['seconds']:.1f} s)"),
+        (
+            "data",
+            f"{count(float(table['failures'].sum()))} failures in {count(float(table['exposure'].sum()))} node-days",
+        ),
+    ]
+    if "max_rhat" in checks:
+        gate = "passed" if checks["converged"] else "FAILED"
+        pairs.append(
+            (
+                "convergence",
+                f"{gate}: R-hat {checks['max_rhat']:.3f}, smallest ESS {checks['min_ess_bulk']:.0f} bulk and "
+                f"{checks['min_ess_tail']:.0f} tail, {checks['divergences']} divergences",
+            )
+        )
+    out.print(_pairs(pairs))
+    clusters = [str(name) for name in table["cluster"].values]
+    for cluster in clusters[: _few(clusters)]:
+        _print_rates(tree, cluster, out, single=len(clusters) == 1, most=most)
+    if len(clusters) > _few(clusters):
+        out.print(f"and {len(clusters) - _few(clusters)} clusters more", style="dim")
+    if record["model"] == "component_size":
+        out.print(visible(str(size_law(tree).attrs["sentence"])))
+
+
+def print_summary(summary: Mapping[str, Any], out: Console) -> None:
+    """Print what `meantime.datasets.summarise` returns."""
+    out.print(_pairs(_account(summary)))
+    if summary["states"]:
+        table = _table("States of attempts")
+        _columns(table, "state", "attempts", "share", "GPU time")
+        for row in summary["states"]:
+            table.add_row(row["state"], count(row["attempts"]), _share(row["share_of_attempts"]),
+                          _share(row["share_of_gpu_time"]))  # fmt: skip
+        out.print(table)
+    if summary["sizes"]:
+        table = _table("Job sizes", "rates per 1,000 node-days")
+        _columns(table, "GPUs up to", "attempts", "share", "GPU time", "node-days", "failures", "rate")
+        for row in summary["sizes"]:
+            table.add_row(count(row["job_size"]), count(row["attempts"]), _share(row["share_of_attempts"]),
+                          _share(row["share_of_gpu_time"]), three(row["node_days"]), count(row["failures"]),
+                          _three(row["rate_per_1000_node_days"]))  # fmt: skip
+        out.print(table)
+    if summary["components"]:
+        table = _table("Failures by component", "rates per 1,000 node-days; also seen: lost to a more isolating cause")
+        _columns(table, "component", "failures", "also seen", "rate")
+        ordered = sorted(summary["components"], key=lambda row: -row["failures"])
+        for row in ordered[:MOST_ROWS]:
+            table.add_row(visible(row["component"]), count(row["failures"]), count(row["co_occurring"]),
+                          _three(row["rate_per_1000_node_days"]))  # fmt: skip
+        out.print(table)
+    for row in summary["rows"]["reasons"]:
+        first = row["first"]
+        out.print(
+            f"Quarantined: {row['rows']:,} x {visible(row['reason'])} (first: {visible(str(first['file']))} "
+            f"line {first['line']}: {visible(str(first['reason']))})",
+            style="yellow",
+        )
+    for note in summary["notes"]:
+        out.print(f"Note: {visible(note)}", style="yellow")
+
+
+def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    rows = summary["rows"]
+    folded = "".join(f" + {number:,} {kind} folded" for kind, number in rows["folded"].items())
+    yield "source", f"{summary['source']} ({summary['format']})"
+    yield "rows", f"{rows['read']:,} read = {rows['used']:,} used{folded} + {rows['quarantined']:,} quarantined"
+    yield "jobs", f"{summary['jobs']:,} in {summary['attempts']:,} attempts on {', '.join(summary['clusters'])}"
+    if summary["log_start"]:
+        yield "time", f"{summary['log_start'][:16]} to {summary['log_end'][:16]} UTC"
+    if exposure := summary["exposure"]:
+        yield "exposure", f"{exposure['node_days']:,.0f} node-days of {exposure['gpus_per_node']} GPUs"
+    if failures := summary["failures"]:
+        rate = PER_1000_NODE_DAYS * failures["total"] / exposure["node_days"] if exposure["node_days"] else float("nan")
+        yield (
+            "failures",
+            f"{failures['total']:,} by the rule '{failures['rule']}' ({failures['unattributed']:,} unattributed): "
+            f"{three(rate)} per 1,000 node-days",
+        )
+
+
+def _print_rates(tree: xr.DataTree, cluster: str, out: Console, *, single: bool, most: int) -> None:
+    reference = 64
+    rate = PER_1000_NODE_DAYS * predict_rate(tree, [reference], cluster=cluster).isel(gpus=0)
+    table = _table("Failures per 1,000 node-days" + ("" if single else f", {visible(cluster)}"), INTERVAL)
+    _columns(table, "component", "counted", "rate")
+    failures = tree["fit_data"].to_dataset()["failures"].sel(cluster=cluster)
+    by_component = failures.sum([dim for dim in failures.dims if dim != "component"])
+    counted = dict(zip(map(str, by_component["component"].values), by_component.values.tolist(), strict=True))
+    total = sum(counted.values())
+    names = [str(name) for name in rate["component"].values]
+    figures = summarise(rate.transpose("component", "sample").values)
+    order = sorted(range(len(names)), key=lambda index: -figures[index, 1])
+    for index in order[:most]:
+        seen = counted.get(names[index], total)
+        table.add_row(visible(names[index]), count(seen), _interval(figures[index]))
+    if len(names) > most:
+        rest = rate.isel(component=order[most:])
+        seen = sum(counted.get(names[index], 0) for index in order[most:])
+        table.add_row(f"{len(names) - most} others", count(seen), _interval(summarise(rest.sum("component").values)))
+    if len(names) > 1:
+        table.add_row("all", count(total), _interval(summarise(rate.sum("component").values)), style="bold")
+    out.print(table)
+
+
+def _few(clusters: Sequence[str]) -> int:
+    return 3 if len(clusters) > 4 else len(clusters)
+
+
+def _table(title: str, caption: str | None = None) -> Table:
+    return Table(
+        title=title, caption=caption, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+
+
+def _columns(table: Table, first: str, *others: str) -> None:
+    table.add_column(first, overflow="fold")
+    for heading in others:
+        table.add_column(heading, justify="right")
+
+
+def _pairs(pairs: Iterable[tuple[str, str]]) -> Table:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        table.add_row(name, Text(visible(value)))
+    return table
+
+
+def _interval(figures: np.ndarray) -> str:
+    _, median, lower, upper = figures
+    return f"{three(median)} [{three(lower)}, {three(upper)}]"
+
+
+def _two_lines(figures: Mapping[str, float | None], write: Any, write_range: Any) -> str:
+    median, lower, upper = (_number(figures[name]) for name in ("median", "lower", "upper"))
+    return f"{write(median)}\n{write_range(lower, upper).replace(' to ', '–')}"
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else share(value)
+
+
+def _three(value: float | None) -> str:
+    return "-" if value is None else three(value)

@@ -24,7 +24,7 @@ RATES = {
 }
 """True failures per 1,000 node-days at 64 GPUs."""
 SLOPE = 0.04
-HOSTILE = ["<script>alert(1)</script>", "$x^2$ $\\frac", "a & b \"quoted\" 'single'", "nul\x00 esc\x1b \u202ertl"]
+HOSTILE = ["<script>alert(1)</script>", "$x^2$ $\\frac$", "a & b \"quoted\" 'single'", "nul\x00 esc\x1b \u202ertl"]
 _STATES = (
     ("COMPLETED", 60_000, 2.1e6),
     ("FAILED", 24_000, 0.9e6),

@@ -78,7 +78,7 @@ def test_mttf_band_is_the_posterior(size_fit: xr.DataTree) -> None:
 
 def test_one_over_n_meets_the_fit_at_64_gpus(size_fit: xr.DataTree) -> None:
     axes = mttf_by_size(size_fit).axes[0]
-    law = next(line for line in axes.lines if str(line.get_label()).startswith("1/N"))
+    law = next(line for line in axes.lines if str(line.get_label()).startswith("1/N law through 64 GPUs"))
     posterior = size_fit["posterior"]
     at_64 = np.exp(posterior["level"].values).sum(-1)
     assert law.get_xdata() * law.get_ydata() == pytest.approx(

@@ -250,6 +250,7 @@ def forecast(
 
     if as_json and as_csv:
         raise InputError("--json and --csv were both given; choose one")
+    sizes = _sizes(gpus)
     plan = _plan(
         restart=restart,
         checkpoint_write=checkpoint_write,
@@ -259,7 +260,7 @@ def forecast(
         productive=productive,
         gpus_per_node=gpus_per_node,
     )
-    result = run_forecast(inference.load_fit(path), _sizes(gpus), plan, cluster=cluster, seed=seed)
+    result = run_forecast(inference.load_fit(path), sizes, plan, cluster=cluster, seed=seed)
     if as_json:
         print(to_json(result), end="")
     elif as_csv:
@@ -316,7 +317,8 @@ def report(
     from meantime.report import write_report
     from meantime.report.terminal import console
 
-    write_report(load_fit(path), output, gpus=_sizes(gpus), cluster=cluster, title=title)
+    sizes = _sizes(gpus)
+    write_report(load_fit(path), output, gpus=sizes, cluster=cluster, title=title)
     console(stderr=True).print(f"Wrote {output}. Open it in a browser.")
 
 

@@ -58,6 +58,8 @@ def seconds(duration: Duration, *, name: str = "duration") -> float:
     if isinstance(duration, np.timedelta64):
         if np.isnat(duration):
             raise InputError(f"{name} is NaT (not a time); expected {_ACCEPTED}")
+        if np.datetime_data(duration.dtype)[0] in ("generic", "Y", "M"):
+            raise InputError(f"{name} is {duration!r}, of no fixed length; expected {_ACCEPTED}")
         value = float(duration / np.timedelta64(1, "ns")) / 1e9
     elif isinstance(duration, dt.timedelta):
         value = duration.total_seconds()

@@ -59,7 +59,7 @@ lock: $(STAMP) ## resolve requirements.lock anew; LOCK_ARGS=--upgrade takes newe
 		--output-file requirements.lock $(LOCK_ARGS)
 
 bench: $(STAMP) ## run the benchmarks and print their figures
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(PY) "$$script" || exit 1; done
+	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(PY) "$$script" || exit 1; done
 
 clean: ## remove what was built, but not .venv
 	rm -rf out dist build docs/_build docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

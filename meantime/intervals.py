@@ -11,7 +11,7 @@ FIGURES = ("mean", "median", "lower", "upper")
 """The four figures that stand for a distribution in tables and JSON."""
 
 
-def summarise(draws: ArrayLike, axis: int = -1) -> np.ndarray:
+def summarise(draws: ArrayLike, axis: int | tuple[int, ...] = -1) -> np.ndarray:
     """Reduce draws to mean, median and the bounds of the equal-tailed 90 % interval.
 
     Parameters
@@ -19,12 +19,12 @@ def summarise(draws: ArrayLike, axis: int = -1) -> np.ndarray:
     draws
         Draws of any shape.
     axis
-        The axis of the draws.
+        The axis or axes of the draws.
 
     Returns
     -------
     numpy.ndarray
-        The input's shape with `axis` removed and a last axis of length 4, in the order `FIGURES`.
+        The input's shape without those axes and a last axis of length 4, in the order `FIGURES`.
     """
     values = np.asarray(draws, dtype=float)
     lower, median, upper = np.quantile(values, [LOWER, 0.5, UPPER], axis=axis)

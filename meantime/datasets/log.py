@@ -8,7 +8,7 @@ import polars as pl
 
 from meantime.errors import InputError
 
-type Kind = Literal["jobs", "events"]
+type Kind = Literal["jobs", "events", "outages", "lives"]
 
 QUARANTINE_SCHEMA = {"file": pl.String, "line": pl.Int64, "reason": pl.String, "text": pl.String}
 TEXT_LIMIT = 200
@@ -22,7 +22,8 @@ class Log:
     Attributes
     ----------
     table
-        One row a job attempt (see `meantime.datasets.jobs`) or an event (`meantime.datasets.events`).
+        One row a job attempt (see `meantime.datasets.jobs`), an event (`meantime.datasets.events`), an outage of a
+        node (`meantime.datasets.outages`) or the life of a part (`meantime.datasets.lives`).
     quarantine
         Rows that could not be used: ``file``, ``line`` (1 = first line of the file), ``reason``,
         ``text`` (at most 200 characters).
@@ -36,7 +37,7 @@ class Log:
     format
         Name of the reader.
     kind
-        ``"jobs"`` or ``"events"``.
+        ``"jobs"``, ``"events"``, ``"outages"`` or ``"lives"``.
     notes
         What the reader decided and the user may want to know, one sentence each.
     """

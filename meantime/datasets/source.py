@@ -11,6 +11,7 @@ import zlib
 from pathlib import Path
 from typing import IO
 
+from meantime.datasets.zstd_size import unpacked_bound
 from meantime.errors import InputError
 
 MAX_BYTES = 8 * 1024**3
@@ -122,6 +123,7 @@ def _unpack_zstd(path: PathLike, head: bool) -> bytes:
     # The standard library learns zstd in Python 3.14; polars brings it today, line by line.
     import polars as pl
 
+    _check_size(path, unpacked_bound(Path(path), MAX_BYTES), may=True)
     try:
         scan = pl.scan_lines(Path(path), glob=False)
         lines = (scan.head(_HEAD_LINES) if head else scan).collect()["line"]
@@ -131,9 +133,10 @@ def _unpack_zstd(path: PathLike, head: bool) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _check_size(path: PathLike, size: int) -> None:
+def _check_size(path: PathLike, size: int, *, may: bool = False) -> None:
     if size > MAX_BYTES:
-        raise InputError(f"{path}: holds more than {MAX_BYTES:,} bytes; split it or convert it to Parquet")
+        verb = "may hold" if may else "holds"
+        raise InputError(f"{path}: {verb} more than {MAX_BYTES:,} bytes; split it or convert it to Parquet")
 
 
 def _as_utf8(path: PathLike, data: bytes) -> bytes:

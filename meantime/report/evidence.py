@@ -14,7 +14,7 @@ from meantime.units import HOURS_PER_DAY
 
 NEW = "new"
 """The name that stands for a cluster that is not in the log."""
-MOST_CLUSTERS = 3
+MOST_SHOWN = 3
 """Clusters shown side by side at most; with more, only the chosen one is shown."""
 
 
@@ -84,10 +84,10 @@ def choose_cluster(tree: xr.DataTree, cluster: str | None) -> str:
 def shown_clusters(tree: xr.DataTree, cluster: str | None = None) -> list[str]:
     """Name the clusters that a figure of the log shows: all if few, else the chosen one."""
     names = clusters(tree)
-    if len(names) <= MOST_CLUSTERS:
+    if len(names) <= MOST_SHOWN:
         return names
     chosen = choose_cluster(tree, cluster)
-    return names[:MOST_CLUSTERS] if chosen == NEW else [chosen]
+    return names[:MOST_SHOWN] if chosen == NEW else [chosen]
 
 
 def component_rates(tree: xr.DataTree, cluster: str) -> xr.DataArray:
@@ -110,10 +110,31 @@ def component_rates(tree: xr.DataTree, cluster: str) -> xr.DataArray:
     return rate.stack(sample=("chain", "draw"), create_index=False).transpose("sample", "component")
 
 
-def raw_rates(tree: xr.DataTree, cluster: str) -> xr.DataArray:
-    """Return failures / node-days of each component on one cluster, as counted (component)."""
+def measured(tree: xr.DataTree, cluster: str) -> xr.Dataset:
+    """Return fitted and counted rates of one cluster side by side.
+
+    Returns
+    -------
+    xarray.Dataset
+        `fitted` (sample, component) and `raw` (component), per node-day, and `failures` (component).
+    """
+    fitted = component_rates(tree, cluster)
     table = counts(tree).sel(cluster=cluster)
-    return _all_sizes(table["failures"]) / _all_sizes(table["exposure"])
+    failures, exposure = _all_sizes(table["failures"]), float(table["exposure"].sum())
+    if fitted.sizes["component"] == 1:
+        failures = failures.sum("component").expand_dims(component=fitted["component"].values)
+    failures = failures.sel(component=fitted["component"].values)
+    raw = failures / exposure if exposure else failures * np.nan
+    return xr.Dataset({"fitted": fitted.drop_vars("cluster", errors="ignore"), "raw": raw, "failures": failures})
+
+
+def measured_clusters(tree: xr.DataTree, *, most: int) -> xr.Dataset:
+    """Return the same for all components together, a row a cluster: the dimension `component` names clusters."""
+    rows = []
+    for name in clusters(tree)[:most]:
+        whole = measured(tree, name).sum("component").expand_dims(component=[name])
+        rows.append(whole.drop_vars("cluster", errors="ignore"))
+    return xr.concat(rows, "component").transpose("sample", "component")
 
 
 def by_size(tree: xr.DataTree, names: list[str]) -> xr.Dataset:

@@ -13,20 +13,19 @@ from matplotlib.figure import Figure
 
 from meantime.files import write_text
 from meantime.forecast import Plan
-from meantime.forecast.forecast import checked_gpus
+from meantime.forecast.forecast import SEED, checked_gpus
 from meantime.inference import provenance
 from meantime.intervals import PROBABILITY
 from meantime.report import method, sections, words
 from meantime.report.evidence import NEW, choose_cluster, clusters, gpus_per_node, largest_job, shown_clusters
 from meantime.report.figures import ettr_by_gpus, forest, has_job_states, job_states, mttf_by_size
 from meantime.report.numbers import INTERVAL, day, label, listing, visible
-from meantime.report.plans import check_plans, default_plans, describe, forecast_plans
+from meantime.report.plans import GPUS, check_plans, default_plans, describe, forecast_plans
 from meantime.report.style import DARK, LIGHT, NARROW, WIDE
 from meantime.report.svg import inline_svg
 
-GPUS = (1024, 4096, 16384, 65536, 131072)
-SEED = 1
 _NAMED = 3
+_SHADED = " The shaded region holds no data; there the band is the model's extrapolation."
 _UNNAMED = "cluster"
 """The name a cluster has where its log gives it none."""
 _LONGEST_SOURCE = 120
@@ -117,7 +116,7 @@ def render(
         rows_read=sections.rows_read(tree),
         reader_notes=sections.reader_notes(tree),
         failures=sections.failures_by_size(tree),
-        components=sections.component_table(tree, chosen),
+        rates=sections.rate_table(tree, chosen),
         plan_table=sections.plan_table(forecasts, sizes),
         clusters=sections.failures_by_cluster(tree),
         notes=sections.notes(tree, compared),
@@ -163,8 +162,8 @@ def _pictures(
         ),
         "mttf": _Picture(
             draw=lambda width: mttf_by_size(tree, gpus=sizes, cluster=cluster, seed=seed, width=width),
-            caption="Mean time to failure of a job against its size. Points are the data: node-days over failures. "
-            "The shaded region holds no data; there the band is the model's extrapolation.",
+            caption="Mean time to failure of a job against its size. Points are the data: node-days over failures."
+            + (_SHADED if 0 < largest_job(tree) < max(sizes) else ""),
             description="Mean time to failure against job size, both axes logarithmic, falling from left to right. "
             "The numbers at the sizes asked are in the first table of this report.",
         ),
@@ -187,10 +186,9 @@ def _pictures(
 def _title(names: Sequence[str]) -> str:
     if list(names) == [_UNNAMED]:
         return "Failures and forecast"
-    shown = [label(name) for name in names[:_NAMED]]
     if len(names) > _NAMED:
-        shown.append(f"{len(names) - _NAMED} more clusters")
-    return f"Failures and forecast: {listing(shown)}"
+        return f"Failures and forecast: {len(names)} clusters"
+    return f"Failures and forecast: {listing([label(name) for name in names])}"
 
 
 def _lead(tree: xr.DataTree, record: Mapping[str, Any], cluster: str, names: Sequence[str]) -> str:

@@ -84,11 +84,11 @@ def odds(probability: float) -> str:
 
 
 def fraction(value: float) -> str:
-    """Write an ETTR, between 0 and 1: ``"0.866"``, ``"0.0371"``, ``"0.003"``, ``"under 0.001"``."""
+    """Write an ETTR, between 0 and 1: ``"0.866"``, ``"0.0371"``, ``"0.003"``, ``"<0.001"``."""
     if not np.isfinite(value):
         return NOTHING
     if 0 < value < 0.001:
-        return "under 0.001"
+        return "<0.001"
     return three(value) if 0.01 <= value < 0.1 else f"{value:.3f}"
 
 
@@ -170,6 +170,11 @@ _SPELLED = {
 }
 
 
+def opening(text: str) -> str:
+    """Give the first word of a sentence its capital."""
+    return text[:1].upper() + text[1:]
+
+
 def signed(value: float) -> str:
     """Write a change with its sign and one decimal: ``"+6.5"``, ``"−0.3"``."""
     return f"{value:+.1f}".replace("-", "−")
@@ -178,7 +183,7 @@ def signed(value: float) -> str:
 def sentence(text: str) -> str:
     """Give a remark its capital and its full stop."""
     text = visible(text).strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    return opening(text) + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def listing(parts: list[str]) -> str:

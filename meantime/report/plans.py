@@ -11,6 +11,8 @@ from meantime.forecast.plan import label as value_label
 from meantime.report.numbers import stated
 from meantime.units import seconds
 
+GPUS = (1024, 4096, 16384, 65536, 131072)
+"""Sizes asked unless told otherwise."""
 MOST_PLANS = 6
 _SMALLEST = 512
 
@@ -45,9 +47,20 @@ def check_plans(plans: Mapping[str, Plan]) -> dict[str, Plan]:
 def forecast_plans(
     tree: xr.DataTree, gpus: Sequence[int], plans: Mapping[str, Plan], *, cluster: str, seed: int
 ) -> dict[str, xr.Dataset]:
-    """Forecast every plan at the sizes asked and at the powers of two between, for smooth curves."""
-    sizes = curve_sizes(gpus)
-    return {name: forecast(tree, gpus=sizes, plan=plan, cluster=cluster, seed=seed) for name, plan in plans.items()}
+    """Forecast every plan at the sizes asked, and at the powers of two between for smooth curves.
+
+    The sizes asked are forecast by themselves, so that the figures are those that `forecast` gives for them.
+    """
+    asked = sorted({int(size) for size in gpus})
+    between = [size for size in curve_sizes(asked) if size not in asked]
+    found = {}
+    for name, plan in plans.items():
+        parts = [
+            forecast(tree, gpus=sizes, plan=plan, cluster=cluster, seed=seed) for sizes in (asked, between) if sizes
+        ]
+        whole = xr.concat(parts, "gpus", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
+        found[name] = whole.sortby("gpus")
+    return found
 
 
 def curve_sizes(gpus: Sequence[int]) -> list[int]:

@@ -11,7 +11,7 @@ from meantime.forecast import Plan
 from meantime.inference import provenance
 from meantime.inference.gate import MAX_CUT_SHARE, MAX_RHAT, MIN_ESS
 from meantime.intervals import summarise
-from meantime.report.evidence import NEW, clusters, component_rates, counts, gpus_per_node, raw_rates, source_facts
+from meantime.report.evidence import NEW, clusters, counts, gpus_per_node, measured, measured_clusters, source_facts
 from meantime.report.numbers import (
     INTERVAL,
     NOTHING,
@@ -31,6 +31,7 @@ from meantime.report.numbers import (
 from meantime.units import PER_1000_NODE_DAYS
 
 MOST_REASONS = 20
+MOST_CLUSTERS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
         ("Failures", count(float(table["failures"].sum()))),
         ("GPUs a node", count(float(attrs.get("gpus_per_node", 8)))),
         ("Largest job", f"{count(largest)} GPUs" if largest else "not known"),
-        ("Clusters", ", ".join(label(name) for name in clusters(tree)[:12])),
+        ("Clusters", _some([label(name) for name in clusters(tree)])),
     ]
 
 
@@ -98,7 +99,7 @@ def rows_read(tree: xr.DataTree) -> Table | None:
         elif value or name in ("rows_used", "quarantined"):
             rows.append((text.format("rows"), _amount(value)))
     return Table(
-        caption="Rows of the log",
+        caption="Rows read",
         head=("What became of them", "Rows"),
         rows=tuple(rows),
         foot=(("All rows read", _amount(facts["rows_read"])),),
@@ -153,41 +154,40 @@ def failures_by_cluster(tree: xr.DataTree) -> Table | None:
         for name, n, time in zip(names, failures, exposure, strict=True)
     ]
     return Table(
-        caption="Clusters",
+        caption="Clusters" if len(rows) <= MOST_CLUSTERS else f"The {MOST_CLUSTERS} largest of {len(rows)} clusters",
         head=("Cluster", "Failures", "Node-days", "Per 1,000 node-days"),
-        rows=tuple(rows[:MOST_REASONS]),
+        rows=tuple(rows[:MOST_CLUSTERS]),
         kind="slim",
     )
 
 
-def component_table(tree: xr.DataTree, cluster: str) -> Table:
-    """Return the fitted rate of every component of one cluster beside the rate as counted."""
-    name = clusters(tree)[0] if cluster == NEW else cluster
-    rates, raw = component_rates(tree, name), raw_rates(tree, name)
-    failures = counts(tree)["failures"].sel(cluster=name)
-    failures = failures.sum("job_size") if "job_size" in failures.dims else failures
-    values = rates.values
+def rate_table(tree: xr.DataTree, cluster: str) -> Table:
+    """Return fitted rates beside rates as counted: of a cluster's components, or of clusters if there is but one."""
+    names = clusters(tree)
+    name = names[0] if cluster == NEW else cluster
+    found = measured(tree, name)
+    by_cluster = found.sizes["component"] == 1 and len(names) > 1
+    if by_cluster:
+        found = measured_clusters(tree, most=MOST_CLUSTERS)
+    values = found["fitted"].values
     portions = np.median(values / values.sum(axis=1, keepdims=True), axis=0)
     figures = summarise(values, axis=0) * PER_1000_NODE_DAYS
     rows = []
     for index in np.argsort(-figures[:, 1], kind="stable"):
-        component = rates["component"].values[index]
-        known = component in raw["component"].values
-        counted = failures.sel(component=component) if known else failures.sum()
-        as_counted = raw.sel(component=component) if known else raw.sum()
-        rows.append(
-            (
-                label(component),
-                count(float(counted)),
-                three(float(as_counted) * PER_1000_NODE_DAYS),
-                three(figures[index, 1]),
-                between(figures[index, 2], figures[index, 3]),
-                share(float(portions[index])),
-            )
+        row = found.isel(component=int(index))
+        entries = (
+            label(row["component"].item()),
+            count(float(row["failures"])),
+            three(float(row["raw"]) * PER_1000_NODE_DAYS),
+            three(figures[index, 1]),
+            between(figures[index, 2], figures[index, 3]),
+            share(float(portions[index])),
         )
+        rows.append(entries[:-1] if by_cluster else entries)
+    head = ("Cluster" if by_cluster else "Component", "Failures", "As counted", "Fitted", INTERVAL, "Share of all")
     return Table(
-        caption="Failures per 1,000 node-days" + (f", {label(name)}" if len(clusters(tree)) > 1 else ""),
-        head=("Component", "Failures", "As counted", "Fitted", INTERVAL, "Share of all"),
+        caption="Failures per 1,000 node-days" + (f", {label(name)}" if len(names) > 1 and not by_cluster else ""),
+        head=head[:-1] if by_cluster else head,
         rows=tuple(rows),
     )
 
@@ -284,6 +284,10 @@ def _pairs(group: Any) -> str:
 
 def _cells(values: np.ndarray, *, wide: bool) -> tuple[str, ...]:
     return (*([count(value) for value in values] if wide else []), count(float(values.sum())))
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def _amount(value: Any) -> str:

@@ -17,7 +17,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from meantime.report.numbers import count, duration
 
@@ -187,6 +187,8 @@ def log_ticks(axis: Axis, low: float, high: float, *, most: int) -> None:
         inside = [position for position in positions if low * 0.999 <= position <= high * 1.001]
         if len(inside) <= most:
             break
+    if len(inside) < 2:
+        inside = [tick for tick in MaxNLocator(most - 1).tick_values(low, high) if low <= tick <= high]
     horizontal = axis is axis.axes.xaxis
     (axis.axes.set_xscale if horizontal else axis.axes.set_yscale)("log")
     (axis.axes.set_xlim if horizontal else axis.axes.set_ylim)(low, high)

@@ -23,6 +23,7 @@ from meantime.report.numbers import (
     label,
     listing,
     odds,
+    opening,
     quantity,
     share,
     signed,
@@ -74,20 +75,14 @@ def headlines(
     tree: xr.DataTree, forecasts: Mapping[str, xr.Dataset], sizes: Sequence[int], cluster: str
 ) -> list[Headline]:
     """Return the three figures to remember: what fails most, MTTF at the largest job seen, ETTR at the largest size."""
-    rates = _rates(tree, cluster)
-    top, portion, first = _top(rates)
     size, (_, median, lower, upper) = _today(tree, sizes, cluster)
     name, forecast = next(iter(forecasts.items()))
     ettr = forecast["ettr"].sel(gpus=max(sizes))
     low, high = _figure(ettr, "lower"), _figure(ettr, "upper")
     return [
+        _first_headline(_rates(tree, cluster)),
         Headline(
-            name="Fails most",
-            value=label(top),
-            note=f"{share(portion)} of all failures\nfirst with {odds(first)} probability",
-        ),
-        Headline(
-            name="Mean time to failure today",
+            name="Mean time to failure" + (" today" if largest_job(tree) else ""),
             value=duration(median),
             note=f"at {gpus(size)}\n{duration_between(lower, upper)}",
         ),
@@ -155,6 +150,19 @@ def _figure(values: xr.DataArray, name: str) -> float:
     return float(values.sel(figure=name))
 
 
+def _first_headline(rates: xr.DataArray) -> Headline:
+    if rates.sizes["component"] == 1:
+        _, median, lower, upper = summarise(rates.values.ravel()) * PER_1000_NODE_DAYS
+        note = f"in 1,000 node-days\n{between(lower, upper)}"
+        return Headline(name="Failures of a node", value=three(median), note=note)
+    top, portion, first = _top(rates)
+    return Headline(
+        name="Fails most",
+        value=opening(label(top)),
+        note=f"{share(portion)} of all failures\n{odds(first)} sure to lead",
+    )
+
+
 def _rates(tree: xr.DataTree, cluster: str) -> xr.DataArray:
     """Return rates per node-day (sample, component): over the log's sizes, or at the largest for a new cluster."""
     if cluster != NEW:
@@ -182,7 +190,7 @@ def _frequent(tree: xr.DataTree, cluster: str) -> str:
     names = [label(rates["component"].values[index]) for index in order]
     others = listing([f"{name} ({share(portions[index])})" for name, index in zip(names[1:], order[1:], strict=True)])
     return (
-        f"{names[0]} accounts for {share(portions[order[0]])} of all failures, followed by {others}. "
+        f"{opening(names[0])} accounts for {share(portions[order[0]])} of all failures, followed by {others}. "
         f"The probability that it comes first is {odds(_top(rates)[2])}. Taking all components together, {in_all}."
     )
 

@@ -15,6 +15,7 @@ from meantime.forecast import Plan, forecast
 from meantime.inference import predict_rate
 from meantime.report.evidence import garwood
 from meantime.report.figures import ettr_by_gpus, forest, job_states, mttf_by_size, save_figures
+from meantime.report.plans import GPUS
 from meantime.report.style import NARROW, WIDE
 
 
@@ -57,6 +58,22 @@ def test_forest_of_two_clusters_names_both(two_fit: xr.DataTree) -> None:
     assert any(text.startswith("RSC-2:") for text in found)
 
 
+def test_one_component_on_several_clusters_gives_a_row_a_cluster(make_fit: object) -> None:
+    tree = make_fit(clusters=("A", "B"), components=["interruption"])  # type: ignore[operator]
+    found = texts(forest(tree))
+    assert {"A", "B"} <= found
+    assert "interruption" not in found
+    n = tree["fit_data"]["failures"].sum(("component", "job_size")).values
+    assert {f"{int(number):,}" for number in n} <= found
+
+
+def test_one_row_still_has_a_scale(make_fit: object) -> None:
+    tree = make_fit(components=["interruption"])  # type: ignore[operator]
+    figure = forest(tree)
+    figure.draw_without_rendering()
+    assert len([text for text in figure.axes[0].get_xticklabels() if text.get_text()]) >= 2
+
+
 def test_mttf_points_are_exposure_over_failures(size_fit: xr.DataTree) -> None:
     axes = mttf_by_size(size_fit).axes[0]
     dots = next(line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) > 1)
@@ -68,12 +85,23 @@ def test_mttf_points_are_exposure_over_failures(size_fit: xr.DataTree) -> None:
 
 
 def test_mttf_band_is_the_posterior(size_fit: xr.DataTree) -> None:
-    axes = mttf_by_size(size_fit, seed=4).axes[0]
+    asked = [1024, 16384, 100_000]
+    axes = mttf_by_size(size_fit, gpus=asked, seed=4).axes[0]
     line = next(line for line in axes.lines if line.get_label() == "_fit")
-    sizes = line.get_xdata().astype(int)
-    total = predict_rate(size_fit, sizes, seed=4).sum("component").transpose("gpus", "sample").values
-    assert line.get_ydata() == pytest.approx(24 / np.median(total, axis=1) / (sizes / 8))
-    assert sizes[-1] == 131_072
+    drawn = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    total = predict_rate(size_fit, asked, seed=4).sum("component").transpose("gpus", "sample").values
+    expected = 24 / np.median(total, axis=1) / (np.array(asked) / 8)
+    assert [drawn[size] for size in asked] == pytest.approx(expected)
+    assert min(drawn) == 8
+    assert max(drawn) == 100_000
+
+
+def test_figures_and_forecasts_agree_to_the_last_digit(size_fit: xr.DataTree) -> None:
+    """With the defaults, so that what the command line prints is what the figure is labelled with."""
+    axes = mttf_by_size(size_fit).axes[0]
+    line = next(line for line in axes.lines if line.get_label() == "_fit")
+    made = forecast(size_fit, gpus=[*GPUS], plan=Plan())
+    assert line.get_ydata()[-1] == pytest.approx(float(made["mttf"].sel(gpus=131_072, figure="median")), rel=1e-12)
 
 
 def test_one_over_n_meets_the_fit_at_64_gpus(size_fit: xr.DataTree) -> None:
@@ -116,8 +144,10 @@ def test_ettr_panels_draw_the_forecasts(size_fit: xr.DataTree) -> None:
     for axes, (name, plan) in zip(figure.axes, plans.items(), strict=True):
         assert axes.get_title(loc="left") == name
         line = max(axes.lines, key=lambda found: found.get_linewidth())
-        expected = forecast(size_fit, gpus=line.get_xdata().astype(int).tolist(), plan=plan, seed=2)
-        assert line.get_ydata() == pytest.approx(expected["ettr"].sel(figure="median").values)
+        expected = forecast(size_fit, gpus=[1024, 16384], plan=plan, seed=2)["ettr"].sel(figure="median").values
+        drawn = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+        assert [drawn[1024], drawn[16384]] == pytest.approx(expected)
+        assert len(drawn) == 6
     assert "larger than any job seen" in texts(figure)
 
 

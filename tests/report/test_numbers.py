@@ -46,7 +46,7 @@ def test_draws_never_prove_certainty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.8664, "0.866"), (0.0371, "0.0371"), (0.0031, "0.003"), (4e-9, "under 0.001"), (0.0, "0.000")]
+    ("value", "text"), [(0.8664, "0.866"), (0.0371, "0.0371"), (0.0031, "0.003"), (4e-9, "<0.001"), (0.0, "0.000")]
 )
 def test_ettr_is_written_with_three_decimals(value: float, text: str) -> None:
     assert numbers.fraction(value) == text

@@ -10,13 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from meantime.forecast import Plan
+from meantime.forecast.forecast import SEED
 from meantime.report.evidence import choose_cluster, gpus_per_node, largest_job
 from meantime.report.numbers import INTERVAL, count, fraction, label
-from meantime.report.plans import check_plans, default_plans, forecast_plans
+from meantime.report.plans import GPUS, check_plans, default_plans, forecast_plans
 from meantime.report.style import SERIES, WIDE, colour, gpu_axis, literal, new_figure, styled, top_legend
-
-GPUS = (1024, 4096, 16384, 65536, 131072)
-"""Sizes asked unless told otherwise."""
 
 
 def ettr_by_gpus(
@@ -26,7 +24,7 @@ def ettr_by_gpus(
     plans: Mapping[str, Plan] | None = None,
     cluster: str | None = None,
     largest: int = 0,
-    seed: int = 0,
+    seed: int = SEED,
     width: float = WIDE,
 ) -> Figure:
     """Draw the expected ETTR against the size of the job, one panel for each plan.
@@ -74,7 +72,8 @@ def ettr_by_gpus(
         for axes in panels.flat[len(forecasts) - columns : len(forecasts)]:
             axes.tick_params(axis="x", labelbottom=True)
             axes.set_xlabel("GPUs of the job")
-        handles = _legend(len(forecasts))
+        last = max(int(forecast["gpus"][-1]) for forecast in forecasts.values())
+        handles = _legend(len(forecasts), beyond=0 < largest < last)
         top_legend(figure, handles, [str(handle.get_label()) for handle in handles], columns=1 if phone else 3)
         return literal(figure)
 
@@ -111,11 +110,15 @@ def _beyond(axes: Axes, sizes: np.ndarray, largest: int) -> None:
         axes.axvspan(max(largest, low), high, color=colour("shade"), linewidth=0, zorder=0)
 
 
-def _legend(plans: int) -> list[Patch]:
+def _legend(plans: int, *, beyond: bool) -> list[Patch]:
     tint = colour("blue") if plans == 1 else colour("muted")
-    handles: list[Patch] = [
+    handles = [
         Patch(color=tint, alpha=0.5, linewidth=0, label=f"expected, {INTERVAL}"),
         Patch(color=tint, alpha=0.2, linewidth=0, label=f"one run, luck included, {INTERVAL}"),
-        Patch(facecolor=colour("shade"), edgecolor=colour("grid"), linewidth=0.7, label="larger than any job seen"),
     ]
+    if beyond:
+        edge = colour("grid")
+        handles.append(
+            Patch(facecolor=colour("shade"), edgecolor=edge, linewidth=0.7, label="larger than any job seen")
+        )
     return handles

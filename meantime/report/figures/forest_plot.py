@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from meantime.intervals import summarise
-from meantime.report.evidence import component_rates, counts, raw_rates, shown_clusters
+from meantime.report.evidence import clusters as all_clusters
+from meantime.report.evidence import measured, measured_clusters, shown_clusters
 from meantime.report.numbers import INTERVAL, count, label
 from meantime.report.style import MARKERS, SERIES, WIDE, colour, literal, log_ticks, new_figure, styled, top_legend
 from meantime.units import PER_1000_NODE_DAYS
@@ -45,28 +46,32 @@ def forest(tree: xr.DataTree, *, clusters: Sequence[str] | None = None, width: f
     >>> figure.savefig("rates.png")  # doctest: +SKIP
     """
     names = list(clusters) if clusters is not None else shown_clusters(tree)
-    fitted = {name: _with_total(component_rates(tree, name)) * PER_1000_NODE_DAYS for name in names}
-    rows = _order(fitted[names[0]])
-    figures = np.stack([summarise(rates.sel(component=rows).values, axis=0) for rates in fitted.values()])
+    series = [_with_total(measured(tree, name)) for name in names]
+    if series[0].sizes["component"] == 1 and len(all_clusters(tree)) > 1:
+        names, series = ["fitted"], [measured_clusters(tree, most=MOST_ROWS)]
+    rows = _order(series[0]["fitted"])
+    series = [found.sel(component=rows) for found in series]
+    figures = np.stack([summarise(found["fitted"].values, axis=0) for found in series]) * PER_1000_NODE_DAYS
     phone = width < 5
     with styled():
-        figure = new_figure(width, 0.75 + 0.3 * len(rows) * (1 if len(names) == 1 else 1.25))
+        figure = new_figure(width, 0.95 + 0.3 * len(rows) * (1 if len(names) == 1 else 1.25))
         axes = figure.add_subplot()
-        for index, name in enumerate(names):
+        for index, found in enumerate(series):
             offset = 0.26 * (index - (len(names) - 1) / 2)
             _intervals(axes, figures[index], index, offset)
-            _raw(axes, raw_rates(tree, name) * PER_1000_NODE_DAYS, rows, offset)
+            _raw(axes, found["raw"].values * PER_1000_NODE_DAYS, offset)
         _axes(axes, figures, rows, phone=phone)
-        _failures_column(axes, counts(tree)["failures"].sel(cluster=names), rows)
+        _failures_column(axes, np.sum([found["failures"].values for found in series], axis=0))
         handles = _legend(names)
         top_legend(figure, handles, [str(handle.get_label()) for handle in handles], columns=1 if phone else 2)
         return literal(figure)
 
 
-def _with_total(rates: xr.DataArray) -> xr.DataArray:
-    total = rates.sum("component").expand_dims(component=[_TOTAL])
-    whole = xr.concat([total, rates], "component") if rates.sizes["component"] > 1 else rates
-    return whole.transpose("sample", "component")
+def _with_total(found: xr.Dataset) -> xr.Dataset:
+    if found.sizes["component"] == 1:
+        return found
+    total = found.sum("component").expand_dims(component=[_TOTAL])
+    return xr.concat([total, found], "component").transpose("sample", "component")
 
 
 def _order(rates: xr.DataArray) -> list[str]:
@@ -84,17 +89,10 @@ def _intervals(axes: Axes, figures: np.ndarray, index: int, offset: float) -> No
         axes.plot(median, height, markeredgecolor=colour("paper"), markeredgewidth=0.8, **look)
 
 
-def _raw(axes: Axes, raw: xr.DataArray, rows: Sequence[str], offset: float) -> None:
-    for position, component in enumerate(rows):
-        value = _of_row(raw, component)
-        if value > 0:
-            axes.plot(value, position + offset, color=colour("ink"), zorder=4, **_RAW)
-
-
-def _of_row(values: xr.DataArray, component: str) -> float:
-    """Return a component's value, or the sum over components for a row that is none of them."""
-    known = component in values["component"].values
-    return float(values.sel(component=component).sum() if known else values.sum())
+def _raw(axes: Axes, rates: np.ndarray, offset: float) -> None:
+    for position, rate in enumerate(rates):
+        if rate > 0:
+            axes.plot(rate, position + offset, color=colour("ink"), zorder=4, **_RAW)
 
 
 def _axes(axes: Axes, figures: np.ndarray, rows: Sequence[str], *, phone: bool) -> None:
@@ -112,10 +110,10 @@ def _axes(axes: Axes, figures: np.ndarray, rows: Sequence[str], *, phone: bool) 
         axes.axhline(0.5, color=colour("muted"), linewidth=0.7)
 
 
-def _failures_column(axes: Axes, failures: xr.DataArray, rows: Sequence[str]) -> None:
+def _failures_column(axes: Axes, failures: np.ndarray) -> None:
     """Write the counted failures at the right of each row."""
     texts = [("failures", -0.75, colour("muted"))]
-    texts += [(count(_of_row(failures, name)), position, colour("ink")) for position, name in enumerate(rows)]
+    texts += [(count(number), position, colour("ink")) for position, number in enumerate(failures)]
     for text, height, tint in texts:
         axes.annotate(text, (1, height), xycoords=axes.get_yaxis_transform(), xytext=(44, 0), color=tint,
                       textcoords="offset points", ha="right", va="center", annotation_clip=False)  # fmt: skip

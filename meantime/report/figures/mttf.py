@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from meantime.forecast.forecast import SEED, checked_gpus
 from meantime.inference import predict_rate
 from meantime.intervals import summarise
 from meantime.report.evidence import (
@@ -22,11 +23,10 @@ from meantime.report.evidence import (
     mttf_hours,
 )
 from meantime.report.numbers import INTERVAL, count, duration, duration_between
+from meantime.report.plans import GPUS
 from meantime.report.style import WIDE, colour, gpu_axis, literal, log_ticks, new_figure, styled, time_axis, top_legend
 from meantime.units import PER_1000_NODE_DAYS
 
-LARGEST = 131_072
-"""GPUs up to which the law is drawn unless told otherwise."""
 ANCHOR = 64
 """Size at which the 1/N law is made to meet the fit, GPUs."""
 
@@ -34,9 +34,9 @@ ANCHOR = 64
 def mttf_by_size(
     tree: xr.DataTree,
     *,
-    gpus: Sequence[int] | None = None,
+    gpus: Sequence[int] = GPUS,
     cluster: str | None = None,
-    seed: int = 0,
+    seed: int = SEED,
     width: float = WIDE,
 ) -> Figure:
     """Draw the mean time to failure of a job against its size, both axes logarithmic.
@@ -52,7 +52,7 @@ def mttf_by_size(
     tree
         A fit.
     gpus
-        Sizes of interest; the figure reaches the largest of them. Default: up to 131,072.
+        Sizes of interest; the figure reaches the largest of them.
     cluster
         A cluster of the log, or ``"new"``; default the one with most node-days.
     seed
@@ -65,7 +65,7 @@ def mttf_by_size(
     >>> figure = mttf_by_size(load_fit("fit.nc"), gpus=[1024, 16384])  # doctest: +SKIP
     >>> figure.savefig("mttf.png")  # doctest: +SKIP
     """
-    picture = _picture(tree, choose_cluster(tree, cluster), max(gpus) if gpus else LARGEST, seed)
+    picture = _picture(tree, choose_cluster(tree, cluster), checked_gpus(gpus), seed)
     phone = width < 5
     with styled():
         figure = new_figure(width, (5.3 if picture.sized else 3.9) + (0.5 if phone else 0.0))
@@ -107,17 +107,16 @@ class _Picture:
         return mttf_hours(rate, sizes, self.per_node)
 
 
-def _picture(tree: xr.DataTree, cluster: str, largest: int, seed: int) -> _Picture:
+def _picture(tree: xr.DataTree, cluster: str, asked: Sequence[int], seed: int) -> _Picture:
     points = by_size(tree, clusters(tree) if cluster == NEW else [cluster])
     per_node = gpus_per_node(tree)
-    sizes = _grid(points["job_size"].values, per_node, largest)
-    rate = predict_rate(tree, sizes.tolist(), cluster=cluster, seed=seed).sum("component").transpose("gpus", "sample")
+    rate = _total_rate(tree, cluster, sorted(asked), min([*points["job_size"].values.tolist(), per_node]), seed)
     failures, exposure = points["failures"].values, points["exposure"].values
     lower, upper = garwood(failures, exposure)
     return _Picture(
-        sizes=sizes,
+        sizes=rate["gpus"].values,
         fitted=summarise(rate.values),
-        law=_law(tree, cluster, sizes, rate),
+        law=_law(tree, cluster, rate),
         sized="job_size" in tree["posterior"]["rate"].dims,
         at=points["job_size"].values,
         failures=failures,
@@ -129,17 +128,22 @@ def _picture(tree: xr.DataTree, cluster: str, largest: int, seed: int) -> _Pictu
     )
 
 
-def _grid(observed: np.ndarray, per_node: int, largest: int) -> np.ndarray:
-    smallest = min([*observed.tolist(), per_node])
-    low, high = int(np.floor(np.log2(smallest))), int(np.ceil(np.log2(max(largest, smallest * 2))))
-    return 2 ** np.arange(low, high + 1)
+def _total_rate(tree: xr.DataTree, cluster: str, asked: list[int], smallest: int, seed: int) -> xr.DataArray:
+    """Draw the rate of all components (gpus, sample) at the sizes asked and at the powers of two up to the largest.
+
+    The sizes asked are drawn by themselves, so that the figures are those of a forecast with the same seed.
+    """
+    powers = [2**power for power in range(40) if smallest / 2 < 2**power <= max(asked[-1], 2 * smallest)]
+    between = [size for size in powers if size not in asked]
+    parts = [predict_rate(tree, sizes, cluster=cluster, seed=seed) for sizes in (asked, between) if sizes]
+    return xr.concat(parts, "gpus").sum("component").sortby("gpus").transpose("gpus", "sample")
 
 
-def _law(tree: xr.DataTree, cluster: str, sizes: np.ndarray, rate: xr.DataArray) -> float:
+def _law(tree: xr.DataTree, cluster: str, rate: xr.DataArray) -> float:
     """Return the rate that the fit gives a job of 64 GPUs, the chance deviation of that size left out."""
     posterior = tree["posterior"].to_dataset()
     if "slope" not in posterior or cluster == NEW:
-        return float(np.median(rate.values[np.argmin(np.abs(sizes - ANCHOR))]))
+        return float(rate.sel(gpus=ANCHOR, method="nearest").median())
     log_rate = posterior["level"]
     if "cluster_deviation" in posterior:
         log_rate = log_rate + posterior["cluster_deviation"].sel(cluster=cluster)
@@ -159,7 +163,8 @@ def _times(axes: Axes, picture: _Picture) -> None:
     some, at = picture.failures > 0, picture.at
     bottom = picture.hours(picture.raw_upper, at)
     centre, top = picture.hours(picture.raw, at), picture.hours(picture.raw_lower, at)
-    _dots(axes, at[some], centre[some], bottom[some], top[some])
+    if some.any():
+        _dots(axes, at[some], centre[some], bottom[some], top[some])
     if not some.all():
         axes.plot(at[~some], bottom[~some], "^", color="none", markeredgecolor=colour("vermilion"), markersize=6,
                   label="no failure seen: bound only")  # fmt: skip
@@ -187,15 +192,15 @@ def _rates(axes: Axes, picture: _Picture) -> None:
     some = picture.failures > 0
     raw, low, high = (values[some] * scale for values in (picture.raw, picture.raw_lower, picture.raw_upper))
     _dots(axes, picture.at[some], raw, low, high)
-    if not some.all():
-        axes.plot(picture.at[~some], picture.raw_upper[~some] * scale, "v", color="none", markersize=6,
-                  markeredgecolor=colour("vermilion"))  # fmt: skip
     top = max([fitted[:, 3].max(), *np.minimum(high, raw * 2).tolist()]) * 1.15
     bottom = min([fitted[:, 2].min(), *np.maximum(low, raw / 2).tolist()]) / 1.15
     if top / bottom > 8:
         log_ticks(axes.yaxis, bottom, top, most=5)
     else:
         axes.set_ylim(0, top)
+    bounds = picture.raw_upper * scale
+    inside = ~some & (bounds < axes.get_ylim()[1])
+    axes.plot(picture.at[inside], bounds[inside], "v", color="none", markersize=6, markeredgecolor=colour("vermilion"))
     axes.set_ylabel("failures per\n1,000 node-days")
 
 

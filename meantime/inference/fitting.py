@@ -114,8 +114,13 @@ def fit(
         method=method,
         backend="numpyro" if method == "nuts" else "numpy",
         seed=seed,
-        sampling={"chains": chains, "draws": draws, "tune": tune, "target_accept": target_accept,
-                  "seconds": round(time.perf_counter() - started, 3)},  # fmt: skip
+        sampling={
+            "chains": chains,
+            "draws": draws,
+            "tune": tune,
+            "target_accept": target_accept,
+            "seconds": round(time.perf_counter() - started, 3),
+        },  # fmt: skip
         diagnostics=diagnostics,
     )
     return tree

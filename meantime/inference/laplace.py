@@ -13,22 +13,19 @@ ROUNDS = 12
 
 NEWTON_STEPS = 3
 """Steps towards the mode in each round."""
+CLEAR = 6.0
+"""Loss of log density at a scale of 0 from which the data are taken to exclude it."""
 
-_BOUNDS = {
-    "sigma_component": (0.2, 3.0),
-    "sigma_cluster": (0.05, 3.0),
-    "slope_sd": (0.02, 0.5),
-    "sigma_cell": (0.05, 1.5),
-}
+_ABOUT_A_MEAN = ("sigma_component", "slope_sd")
 
 
 def expansion(
     grid: Grid,
     whiten: Callable[..., tuple[dict[str, Any], Any]],
     shapes: Shapes,
-    scales: Mapping[str, float],
+    scale_priors: Mapping[str, float],
     prior: Mapping[str, float],
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+) -> tuple[dict[str, np.ndarray], dict[str, float], dict[str, float]]:
     """Find the expansion point of a pooled model by Newton steps and moment updates of the scales.
 
     Milliseconds of NumPy. Only the speed of sampling depends on it, never the result.
@@ -41,28 +38,31 @@ def expansion(
         `whitening.whiten_levels` or `whitening.whiten_lines`: at z = 0 it solves for the conditional mode.
     shapes
         Shapes of its z, by name.
-    scales
-        Where the scales start, by name.
+    scale_priors
+        Scale of the half-normal prior of each scale, by name.
     prior
         Its prior.
 
     Returns
     -------
     tuple
-        ``counts`` and ``response`` (cluster, size, component) and, with sizes, ``doublings`` (size,); and
-        the scales found.
+        ``counts`` and ``response`` (cluster, size, component) and, with sizes, ``doublings`` (size,); the
+        scales found; and for each a number from 0, the data exclude a scale of 0, to 1, they do not.
     """
     days, counts = grid.exposure[:, :, None], grid.failures
     zeros = {name: np.zeros(shape) for name, shape in shapes.items()}
-    scales = dict(scales)
+    scales, tails = {name: 0.5 * scale for name, scale in scale_priors.items()}, dict.fromkeys(scale_priors, 1.0)
     work = _work(grid, np.log((counts + 0.5) / np.where(days > 0, days, 1.0)), counts + 0.5)
     for _ in range(ROUNDS):
         for _ in range(NEWTON_STEPS):
             values, _ = whiten(np, zeros, scales, work, prior)
             log_rate = np.broadcast_to(_log_rate(values, grid), counts.shape)
             work = _work(grid, log_rate, days * np.exp(log_rate))
-        scales = {name: float(np.clip(_moment(name, values, work, counts), *_BOUNDS[name])) for name in scales}
-    return work, scales
+        for name, prior_scale in scale_priors.items():
+            found = _deviations(name, values, scales[name], work, counts)
+            freedom = 1 - 1 / len(grid.components) if name in _ABOUT_A_MEAN else 1.0
+            scales[name], tails[name] = _estimate(*found, prior_scale, freedom)
+    return work, scales, tails
 
 
 def _work(grid: Grid, log_rate: np.ndarray, mean: np.ndarray) -> dict[str, np.ndarray]:
@@ -84,15 +84,38 @@ def _log_rate(values: Mapping[str, Any], grid: Grid) -> np.ndarray:
     return log_rate
 
 
-def _moment(name: str, values: Mapping[str, Any], work: Mapping[str, np.ndarray], counts: np.ndarray) -> float:
-    """Return a moment estimate of a scale: the spread seen plus that which the counts leave open."""
+def _deviations(
+    name: str, values: Mapping[str, Any], scale: float, work: Mapping[str, np.ndarray], counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a scale is the spread of, not shrunk, and the variance with which the counts know it."""
     weight = work["counts"].sum(1)
+    if name == "sigma_cell":
+        known = work["counts"] > 0
+        mean = work["counts"][known]
+        return (counts[known] - mean) / mean, 1 / mean
     if name == "sigma_component":
-        return float(np.sqrt(np.mean((values["level"] - values["mu"]) ** 2 + 1 / (weight.sum(0) + 1))))
-    if name == "sigma_cluster":
-        return float(np.sqrt(np.mean(values["cluster_deviation"] ** 2 + 1 / (weight + 20))))
-    if name == "slope_sd":
+        shrunk, variance = values["level"] - values["mu"], 1 / weight.sum(0)
+    elif name == "sigma_cluster":
+        shrunk, variance = values["cluster_deviation"], 1 / np.maximum(weight, 1e-8)
+    else:
         spread = weight.sum(0) * max(float(np.var(work["doublings"])), 0.1)
-        return float(np.sqrt(np.mean((values["slope"] - values["slope_mean"]) ** 2 + 1 / (spread + 100))))
-    mean = work["counts"]
-    return float(np.sqrt(max(((counts - mean) ** 2 - mean).sum(), 0.0) / (mean**2).sum()))
+        shrunk, variance = values["slope"] - values["slope_mean"], 1 / spread
+    return shrunk * (1 + variance / scale**2), variance
+
+
+def _estimate(
+    deviations: np.ndarray, variance: np.ndarray, prior_scale: float, freedom: float
+) -> tuple[float, float]:
+    """Return the posterior mean of a scale s, for deviations ~ N(0, s^2 + variance), and whether s may be 0.
+
+    The second number is 1 where a scale of 0 fits nearly as well as the best one, and 0 where the data
+    exclude it. `freedom` is the share of the evidence that is left where the deviations are about a mean
+    which they helped to find.
+    """
+    grid = prior_scale * np.linspace(0.01, 4, 100)
+    total = grid[:, None] ** 2 + variance.ravel()
+    evidence = -0.5 * freedom * (np.log(total) + deviations.ravel() ** 2 / total).sum(1)
+    density = evidence - 0.5 * (grid / prior_scale) ** 2
+    weight = np.exp(density - density.max())
+    loss = density.max() - density[0]
+    return float((weight @ grid) / weight.sum()), float(1 / (1 + (loss / CLEAR) ** 4))

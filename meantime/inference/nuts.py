@@ -114,7 +114,10 @@ def build_sampler(
 
     @jax.jit
     def start(z: "jax.Array", keys: "jax.Array", data: Tree) -> Tree:
-        return jax.vmap(start_chain, (0, 0, None))(z, keys, data)
+        states = jax.vmap(start_chain, (0, 0, None))(z, keys, data)
+        # energy is not used before it is computed; without it the compiler drops the first momentum.
+        # Weak types would have the block compiled twice.
+        return jax.tree.map(_strong, states._replace(energy=jax.numpy.zeros(len(z))))
 
     @jax.jit
     def block(states: Tree, data: Tree) -> tuple[Tree, Tree]:
@@ -168,16 +171,18 @@ def run(
     n_blocks = -(-(settings.tune + draws) // BLOCK)
     first = settings.tune // BLOCK
     compiling = Lock()
+    words = np.random.SeedSequence([seed, 4]).generate_state(2 * chains).reshape(chains, 2)  # keys without compiling
 
     def sample_group(number: int) -> Tree:
         mine = slice(number * group, (number + 1) * group)
         with jax.enable_x64(True), jax.default_device(device):
-            keys = jax.random.split(jax.random.key(seed), chains)[mine]
+            keys = jax.random.wrap_key_data(jax.device_put(words[mine], device))
+            z = jax.device_put(start[mine], device)  # committed to a device, as the data: or all compiles twice
             kept = []
             for number_of_block in range(n_blocks):
                 if number_of_block == 0:
                     with compiling:  # the first group compiles, the others wait and find the result
-                        state, drawn = sampler.block(sampler.start(start[mine], keys, data), data)
+                        state, drawn = sampler.block(sampler.start(z, keys, data), data)
                 else:
                     state, drawn = sampler.block(state, data)
                 if number_of_block >= first:
@@ -192,6 +197,14 @@ def run(
         groups = list(pool.map(sample_group, range(chains // group)))
     collected, statistics = jax.tree.map(lambda *parts: np.concatenate(parts), *groups)
     return collected, _complete(statistics, settings)
+
+
+def _strong(leaf: "jax.Array") -> "jax.Array":
+    """Strip the weak type of an array, which it has from a Python number."""
+    import jax
+
+    extended = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended)
+    return leaf if extended else jax.lax.convert_element_type(leaf, leaf.dtype)
 
 
 def _group_size(chains: int, platform: str) -> int:

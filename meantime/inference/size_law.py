@@ -70,9 +70,13 @@ def _sentence(overall: np.ndarray, positive: float, negligible: float, sizes: tu
     if negligible >= 0.95:
         verdict = "The law MTTF = 1 / (N r) holds"
     elif lower > 0:
-        verdict = "The law MTTF = 1 / (N r) is too kind to large jobs: their nodes fail more often than those of small ones"
+        verdict = (
+            "The law MTTF = 1 / (N r) is too kind to large jobs: their nodes fail more often than those of small ones"
+        )
     elif upper < 0:
-        verdict = "The law MTTF = 1 / (N r) is too hard on large jobs: their nodes fail less often than those of small ones"
+        verdict = (
+            "The law MTTF = 1 / (N r) is too hard on large jobs: their nodes fail less often than those of small ones"
+        )
     else:
         verdict = "The data do not decide whether the law MTTF = 1 / (N r) holds"
     return (

@@ -55,7 +55,9 @@ def load_fit(path: str | os.PathLike[str]) -> xr.DataTree:
         with xr.open_datatree(path, engine="h5netcdf") as stored:
             tree = stored.load()
     except Exception as error:  # h5py, netCDF layers and xarray raise many kinds on damaged bytes
-        raise InputError(f"{path}: cannot be read as netCDF ({type(error).__name__}); the file is damaged or no fit") from error
+        raise InputError(
+            f"{path}: cannot be read as netCDF ({type(error).__name__}); the file is damaged or no fit"
+        ) from error
     try:
         provenance(tree)
     except InputError as error:

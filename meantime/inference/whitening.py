@@ -130,9 +130,7 @@ def _solve(xp: Any, precision: Any, information: Any, z: Any) -> tuple[Any, Any]
     return information / precision + z / xp.sqrt(precision), -0.5 * xp.log(precision)
 
 
-def _solve_pair(
-    xp: Any, p: Any, r: Any, q: Any, f: Any, g: Any, z: tuple[Any, Any]
-) -> tuple[Any, Any, Any]:
+def _solve_pair(xp: Any, p: Any, r: Any, q: Any, f: Any, g: Any, z: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """Solve for a pair of precision [[p, r], [r, q]] and information (f, g) by its Cholesky factor."""
     a = xp.sqrt(p)
     b = r / a

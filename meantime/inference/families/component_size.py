@@ -66,7 +66,9 @@ def _cells(
 ) -> np.ndarray:
     """Return cell multipliers, (chain, draw, component, gpus): those of sizes seen here, new ones elsewhere."""
     weight = posterior["sigma_cell"].values[..., None] ** -2
-    seen = {} if cluster is None else {size: i for i, size in enumerate(grid.job_sizes) if grid.exposure[cluster, i] > 0}
+    seen = (
+        {} if cluster is None else {size: i for i, size in enumerate(grid.job_sizes) if grid.exposure[cluster, i] > 0}
+    )
     cells = {}
     for bucket in dict.fromkeys(buckets.tolist()):
         if bucket in seen:

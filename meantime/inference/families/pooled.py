@@ -12,26 +12,26 @@ from meantime.inference.laplace import expansion
 from meantime.inference.whitening import whiten_levels, whiten_lines
 from meantime.models import ComponentPriors, ComponentSizePriors, Grid
 
-WIDTH = 0.4
-"""Size of a step of z in a log scale; the sampler's mass matrix corrects it."""
+WIDTH = 0.5
+"""Size of a step of z in the variable behind a scale; the sampler's mass matrix corrects it."""
 
 
 def pooled_geometry(grid: Grid, priors: ComponentPriors | ComponentSizePriors) -> Geometry:
     """Return the change of variables of `component` or, with job sizes, `component_size`."""
     n_clusters, n_components = len(grid.clusters), len(grid.components)
     prior = {"mu_mean": float(np.log(priors.total_rate / n_components)), "mu_sd": priors.level_sd}
-    scales = {"sigma_component": 1.0}
+    scales = {"sigma_component": priors.component_sd}
     shapes: dict[str, tuple[int, ...]] = {"mu": (), "level": (n_components,)}
     whiten = whiten_levels
     if isinstance(priors, ComponentSizePriors):
         prior["slope_mean_sd"] = priors.slope_mean_sd
-        scales |= {"slope_sd": 0.1, "sigma_cell": 0.3}
+        scales |= {"slope_sd": priors.slope_sd, "sigma_cell": priors.cell_sd}
         shapes |= {"slope_mean": (), "slope": (n_components,)}
         whiten = whiten_lines
     if n_clusters > 1:
-        scales["sigma_cluster"] = 0.5
+        scales["sigma_cluster"] = priors.cluster_sd
         shapes["cluster_deviation"] = (n_clusters, n_components)
-    work, found = expansion(grid, whiten, shapes, scales, prior)
+    work, found, tails = expansion(grid, whiten, shapes, scales, prior)
     names = tuple(scales)
     everything: Shapes = {"scales": (len(names),), **shapes}
 
@@ -39,14 +39,45 @@ def pooled_geometry(grid: Grid, priors: ComponentPriors | ComponentSizePriors) -
         import jax.numpy as jnp
 
         parts = unpack(z, everything)
-        logs = data["log_scales"] + WIDTH * parts["scales"]
+        logs, scale_jacobian = _log_scales(parts["scales"], data["log_scales"], data["tails"])
         now = dict(zip(names, jnp.exp(logs), strict=True))
         values, jacobian = whiten(jnp, {name: parts[name] for name in shapes}, now, data, prior)
         values |= {f"{name}_log__": logs[i] for i, name in enumerate(names)}
-        return values, jacobian + len(names) * np.log(WIDTH)
+        return values, jacobian + scale_jacobian
 
-    data = {**work, "log_scales": np.log([found[name] for name in names])}
+    data = {
+        **work,
+        "log_scales": np.log([found[name] for name in names]),
+        "tails": np.array([tails[name] for name in names]),
+    }
     return Geometry(size=length(everything), data=data, to_values=to_values)
+
+
+def _log_scales(z: Any, centre: Any, tail: Any) -> tuple[Any, Any]:
+    """Map z to log scales.
+
+    With tail 0 a log scale is proportional to z. A scale whose posterior reaches down to 0 has an
+    exponential left tail on the log scale, which trajectories explore slowly; with tail 1 it is, for u
+    proportional to z, (1 + softplus(u)) exp(-softplus(-u)^2 / 2), which is linear above and falls as
+    exp(-u^2 / 2) below, so that z has Gaussian tails. Where the data exclude 0 the posterior has a wall
+    there, which that map would make steeper.
+
+    Returns
+    -------
+    tuple
+        Log scales, and the log Jacobian.
+    """
+    import jax.numpy as jnp
+    from jax.nn import sigmoid, softplus
+
+    u = WIDTH * z
+    above, below = softplus(u), softplus(-u)
+    bent = jnp.log1p(above) - 0.5 * below**2 - _MIDDLE
+    slope = 1 + tail * (sigmoid(u) / (1 + above) + below * sigmoid(-u) - 1)
+    return centre + u + tail * (bent - u), (jnp.log(slope) + np.log(WIDTH)).sum()
+
+
+_MIDDLE = np.log1p(np.log(2)) - np.log(2) ** 2 / 2
 
 
 def new_deviation(posterior: xr.Dataset, rng: np.random.Generator) -> np.ndarray:

@@ -50,7 +50,7 @@ def quantiles(
     Returns
     -------
     Array
-        Shape (*shape of `probabilities`, *broadcast shape of the draws without `axis` and the plan).
+        The shape of `probabilities`, then the broadcast shape of the draws without `axis` and the plan.
 
     Raises
     ------

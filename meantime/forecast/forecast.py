@@ -108,7 +108,7 @@ def forecast_rates(
     Returns
     -------
     xarray.Dataset
-        Dims (gpus, *fields of the plan given as lists, figure), figure = mean, median, lower, upper
+        Dims gpus, the fields of the plan given as lists, and figure = mean, median, lower, upper
         (equal-tailed 90 %). Variables `rate` and `mttf` (gpus, figure); `checkpoint_interval`, `ettr`,
         `ettr_run`, `ettr_kokolis`, `failures_per_day`, `gpu_hours_lost_per_day`, `days_to_finish`;
         `chosen_interval`, without figures; `nodes` (gpus / gpus_per_node, rounded up, while the hazard
@@ -125,9 +125,9 @@ def forecast_rates(
     draws = summed(rate)
     sizes = checked_gpus(rate["gpus"].values.tolist())
     grid = grid_of(plan, draws.shape[0], seed=seed)
-    if len(sizes) * grid.optimal.size > MAX_CELLS:
+    if len(sizes) * grid.size > MAX_CELLS:
         raise InputError(
-            f"{len(sizes):,} sizes x {grid.optimal.size:,} plans are too many; expected at most {MAX_CELLS:,} in all"
+            f"{len(sizes):,} sizes x {grid.size:,} plans are too many; expected at most {MAX_CELLS:,} in all"
         )
     nodes = np.array(sizes) / plan.gpus_per_node
     hazards = draws * nodes / HOURS_PER_DAY

@@ -21,6 +21,7 @@ from meantime.report.evidence import NEW, choose_cluster, clusters, gpus_per_nod
 from meantime.report.figures import ettr_by_gpus, forest, has_job_states, job_states, mttf_by_size
 from meantime.report.numbers import INTERVAL, day, label, listing, visible
 from meantime.report.plans import GPUS, check_plans, default_plans, describe, forecast_plans
+from meantime.report.rows import rows_read
 from meantime.report.style import DARK, LIGHT, NARROW, WIDE
 from meantime.report.svg import inline_svg
 
@@ -113,7 +114,7 @@ def render(
         probability=f"{PROBABILITY:.2f}",
         plans=[(label(name), describe(plan)) for name, plan in compared.items()],
         read_facts=sections.read_facts(tree),
-        rows_read=sections.rows_read(tree),
+        rows_read=rows_read(tree),
         reader_notes=sections.reader_notes(tree),
         failures=sections.failures_by_size(tree),
         rates=sections.rate_table(tree, chosen),

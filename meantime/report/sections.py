@@ -1,7 +1,6 @@
 """The evidence tables of a report, every entry as text, ready for the template to escape."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,24 +27,12 @@ from meantime.report.numbers import (
     three,
     visible,
 )
+from meantime.report.rows import ENTRIES as ROW_ENTRIES
+from meantime.report.table import Table
 from meantime.units import PER_1000_NODE_DAYS
 
-MOST_REASONS = 20
+MOST_REMARKS = 20
 MOST_CLUSTERS = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table as text: `head` names the columns, the first column names the rows.
-
-    `kind` is how it is set: ``"dense"`` with many columns, ``"slim"`` with few, ``""`` else.
-    """
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    foot: tuple[tuple[str, ...], ...] = ()
-    kind: str = ""
 
 
 def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
@@ -68,49 +55,10 @@ def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
     ]
 
 
-_ROWS = {
-    "rows_used": "used",
-    "folded": "{} merged into other rows",
-    "never_ran": "jobs that never ran",
-    "gpus_not_known": "jobs whose GPUs are not known",
-    "without_gpus": "jobs without GPUs",
-    "below_min_gpus": "jobs smaller than asked for",
-    "quarantined": "set aside as not usable",
-}
-"""Where the rows of a log may go, in words; ``{}`` takes the kind where there are several."""
-
-
-def rows_read(tree: xr.DataTree) -> Table | None:
-    """Return where the rows of the log went, or None where there was no log."""
-    facts = source_facts(tree)
-    if "rows_read" not in facts:
-        return None
-    rows = []
-    for name, text in _ROWS.items():
-        value = facts.get(name, 0)
-        if name == "quarantined" and isinstance(facts.get("reasons"), list) and facts["reasons"]:
-            found = [row for row in facts["reasons"] if isinstance(row, Mapping)][:MOST_REASONS]
-            value = {str(row.get("reason")): row.get("rows", 0) for row in found}
-        if isinstance(value, Mapping):
-            of_kind = text if "{}" in text else f"{text}: {{}}"
-            rows += [
-                (of_kind.format(label(kind)), _amount(number)) for kind, number in list(value.items())[:MOST_REASONS]
-            ]
-        elif value or name in ("rows_used", "quarantined"):
-            rows.append((text.format("rows"), _amount(value)))
-    return Table(
-        caption="Rows read",
-        head=("What became of them", "Rows"),
-        rows=tuple(rows),
-        foot=(("All rows read", _amount(facts["rows_read"])),),
-        kind="slim",
-    )
-
-
 def reader_notes(tree: xr.DataTree) -> list[str]:
     """Return what the reader of the log decided and wants known, one sentence each."""
     found = source_facts(tree).get("notes")
-    return [sentence(_plain(note)) for note in found[:MOST_REASONS]] if isinstance(found, list) else []
+    return [sentence(_plain(note)) for note in found[:MOST_REMARKS]] if isinstance(found, list) else []
 
 
 def failures_by_size(tree: xr.DataTree) -> Table:
@@ -246,10 +194,10 @@ def diagnostics(tree: xr.DataTree) -> Table | None:
 def problems(tree: xr.DataTree) -> list[str]:
     """Return what the checks hold against the draws, one sentence each."""
     found = (provenance(tree).get("diagnostics") or {}).get("problems") or []
-    return [sentence(_plain(problem)) for problem in found[:MOST_REASONS]]
+    return [sentence(_plain(problem)) for problem in found[:MOST_REMARKS]]
 
 
-_ACCOUNTED = ("rows_read", "failures", "log_start", "log_end", "notes", "states", "reasons", *_ROWS)
+_ACCOUNTED = ("failures", "log_start", "log_end", "notes", "states", *ROW_ENTRIES)
 """Entries of a table's provenance that have a place of their own in the report."""
 
 
@@ -290,10 +238,6 @@ def _some(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def _amount(value: Any) -> str:
-    return count(float(value)) if isinstance(value, int | float) else _plain(value)
-
-
 def _diagnostic(name: str, value: float) -> str:
     if name == "max_rhat":
         return f"{value:.3f}"
@@ -303,5 +247,7 @@ def _diagnostic(name: str, value: float) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return _pairs(value)
     text = f"{value:.6g}" if isinstance(value, float) else visible(str(value))
     return text if len(text) <= 300 else text[:299] + "…"

@@ -168,8 +168,9 @@ def _times(axes: Axes, picture: _Picture) -> None:
     if not some.all():
         axes.plot(at[~some], bottom[~some], "^", color="none", markeredgecolor=colour("vermilion"), markersize=6,
                   label="no failure seen: bound only")  # fmt: skip
-    ends = [lower.min(), *bottom.tolist()], [median.max(), *np.minimum(top[some], centre[some] * 10).tolist()]
-    time_axis(axes, min(ends[0]) / 6, max(ends[1]) * 2)
+    first = min([lower.min(), *bottom.tolist()])
+    last = max([median.max(), 4 * upper[-1], *np.minimum(top[some], centre[some] * 10).tolist()])
+    time_axis(axes, first / (last / first) ** 0.2, last * 2)  # a sixth of the height is left for the words below
     axes.set_ylabel("mean time to failure")
     axes.plot(sizes[-1], median[-1], "o", color=colour("blue"), markersize=4)
     axes.annotate(

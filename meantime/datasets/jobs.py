@@ -68,12 +68,15 @@ class Conventions:
         Unit of times that are plain numbers: ``"s"``, ``"ms"`` or ``"us"``, since 1970.
     time_format
         strftime format of times in an unusual form.
+    no_state
+        Words of the log for a state that is not known: the state of such a row is null.
     """
 
     cluster: str = "cluster"
     timezone: str = "UTC"
     time_unit: str = "s"
     time_format: str | None = None
+    no_state: tuple[str, ...] = ()
 
 
 def jobs_log(
@@ -165,7 +168,7 @@ def _typed(
     if "state" in has:
         state = category_column(raw["state"], states, STATE)
         new["state"] = state.values
-        problems.append(state.problem)
+        problems.append(_without(state.problem, raw["state"], conventions.no_state))
     else:
         new["state"] = nulls(height, STATE)
     cluster = conventions.cluster
@@ -179,6 +182,13 @@ def _typed(
             new[name] = text_column(raw[name])
     frame = pl.DataFrame([series.alias(name) for name, series in new.items()])
     return frame, [problem for problem in problems if problem is not None], remarks
+
+
+def _without(problem: pl.Series | None, raw: pl.Series, words: tuple[str, ...]) -> pl.Series | None:
+    """Take back the problem of rows whose state is said not to be known."""
+    if problem is None or not words:
+        return problem
+    return problem.set(raw.cast(pl.String).fill_null("").is_in(words), None)
 
 
 def _times(raw: pl.DataFrame, name: str, conventions: Conventions) -> Times:

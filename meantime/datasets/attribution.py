@@ -7,18 +7,33 @@ severity before low, then the priority of the taxonomy, then the event nearest t
 kept.
 """
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
+import narwhals as nw
 import polars as pl
 
-from meantime.datasets.taxonomy import SEVERITIES, UNATTRIBUTED, taxonomy, user_components
-from meantime.errors import InputError
-from meantime.units import Duration, seconds
+from meantime.datasets.hits import check_severity, join_events, rank_hits, window_micros
+from meantime.datasets.scan import ROW, collect, open_events
+from meantime.datasets.taxonomy import UNATTRIBUTED, taxonomy, user_components
+from meantime.units import Duration
 
 ALWAYS = ("NODE_FAIL",)
 """States that are infrastructure failures by themselves."""
 WITH_EVENT = ("FAILED",)
 """States that are infrastructure failures where an event explains them."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AttributionRule:
+    """What counts as a failure of the infrastructure, see `attribute`."""
+
+    before: Duration = "10min"
+    after: Duration = "5min"
+    severity: str = "high"
+    always: tuple[str, ...] = ALWAYS
+    with_event: tuple[str, ...] = WITH_EVENT
 
 
 def attribute(
@@ -55,103 +70,121 @@ def attribute(
     -------
     pl.DataFrame
         The rows of `jobs`, in order, with ``infrastructure`` bool, ``component`` (null unless
-        infrastructure; ``unattributed`` without a cause) and ``co_causes``, the components that lost.
+        infrastructure; ``unattributed`` without a cause), ``co_causes``, the components that lost, and
+        ``failed_node``: where the cause was seen, or the only node of the job, else null.
 
     Raises
     ------
     InputError
         If there are events but the jobs have no node lists, or `severity` is neither.
     """
-    if severity not in SEVERITIES:
-        raise InputError(f"severity is {severity!r}; expected one of {', '.join(SEVERITIES)}")
+    rule = AttributionRule(
+        before=before,
+        after=after,
+        severity=check_severity(severity),
+        always=tuple(always),
+        with_event=tuple(with_event),
+    )
     table = taxonomy() if table is None else table
-    state = pl.col("state").cast(pl.String).fill_null("")
-    jobs = jobs.with_row_index("__row")
-    ended = jobs.filter(
-        state.is_in([*always, *with_event]) & pl.col("end").is_not_null() & pl.col("start").is_not_null()
-    )
-    found = _seen(ended, events, before, after, severity, table)
-    stated = pl.col("cause") if "cause" in jobs.columns else pl.lit(None, dtype=pl.String)
-    of_user = stated.is_in(user_components(table)).fill_null(False)
-    fails = state.is_in(list(always)) | (
-        state.is_in(list(with_event)) & ((stated.is_not_null() & ~of_user) | (stated.is_null() & pl.col("__seen")))
-    )
-    joined = jobs.join(found, on="__row", how="left", maintain_order="left").with_columns(
-        pl.col("__winner").is_not_null().alias("__seen")
-    )
-    ran = pl.col("end").is_not_null() & pl.col("start").is_not_null()
-    cause = pl.coalesce(stated, "__winner", pl.lit(UNATTRIBUTED))
-    marked = joined.with_columns((fails & ran).alias("infrastructure"), cause.alias("component"))
-    if "cause" in jobs.columns:
-        others = pl.concat_list("__winner", "__rest").list.set_difference(pl.concat_list("component"))
-        marked = marked.with_columns(others.list.sort().alias("__rest"))
+    numbered = jobs.with_row_index(ROW)
+    times = (pl.col("start", "end").dt.epoch("us"), pl.col("state").cast(pl.String))
+    frame = nw.from_native(numbered.lazy().with_columns(*times))
+    reported = None if events is None or events.is_empty() else open_events(events.lazy())
+    failed = find_failures(frame, reported, rule, identity=(ROW,), table=table)
     none = pl.lit([], dtype=pl.List(pl.String))
-    return marked.with_columns(
-        pl.when("infrastructure").then("component").alias("component"),
-        pl.when("infrastructure").then("__rest").fill_null(none).alias("co_causes"),
-    ).drop("__row", "__winner", "__rest", "__seen")
+    return (
+        numbered.join(
+            failed.select(ROW, "component", "co_causes", "failed_node"), on=ROW, how="left", maintain_order="left"
+        )
+        .with_columns(pl.col("component").is_not_null().alias("infrastructure"), pl.col("co_causes").fill_null(none))
+        .select(*jobs.columns, "infrastructure", "component", "co_causes", "failed_node")
+    )
+
+
+def find_failures(
+    frame: nw.LazyFrame[Any],
+    events: nw.LazyFrame[Any] | None,
+    rule: AttributionRule,
+    *,
+    identity: Sequence[str],
+    table: pl.DataFrame | None = None,
+    kept: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Find the infrastructure failures of a lazy frame; only these, and the events about them, are collected.
+
+    Parameters
+    ----------
+    frame
+        ``start`` and ``end`` in microseconds, ``state`` and where known ``nodes`` and ``cause``.
+    events
+        Of `meantime.datasets.scan.open_events`.
+    identity, kept
+        Columns that tell rows apart, and further ones to give back.
+
+    Returns
+    -------
+    pl.DataFrame
+        One row a failure: `identity`, `kept`, ``component``, ``co_causes``, ``failed_node``.
+    """
+    table = taxonomy() if table is None else table
+    names = frame.collect_schema().names()
+    state = nw.col("state")
+    possible = frame.filter(
+        state.is_in((*rule.always, *rule.with_event)) & ~nw.col("end").is_null() & ~nw.col("start").is_null()
+    )
+    carried = [name for name in dict.fromkeys((*identity, *kept, "state", "cause")) if name in names]
+    certain = state.is_in(rule.always)
+    if "cause" in names:
+        certain = certain | ~nw.col("cause").is_null()
+    known = collect(possible.filter(certain).select(*carried, *(["nodes"] if "nodes" in names else [])))
+    only: pl.Expr = pl.lit(None, dtype=pl.String)
+    if "nodes" in known.columns:
+        only = pl.when(pl.col("nodes").list.len() == 1).then(pl.col("nodes").list.first())
+    known = known.select(*carried, only.alias("__only"))
+    seen = _seen(possible, events, rule, carried, identity, table)
+    rows = pl.concat([known.drop("__only"), seen.select(carried)], how="vertical_relaxed").unique(
+        list(identity), keep="first", maintain_order=True
+    )
+    rows = rows.join(known.select(*identity, "__only"), on=list(identity), how="left", maintain_order="left")
+    rows = rows.join(
+        seen.select(*identity, "__winner", "__rest", "__node"), on=list(identity), how="left", maintain_order="left"
+    )
+    stated = pl.col("cause") if "cause" in names else pl.lit(None, dtype=pl.String)
+    others = pl.concat_list("__winner", "__rest").list.set_difference(pl.concat_list("component")).list.sort()
+    none = pl.lit([], dtype=pl.List(pl.String))
+    of_user = stated.is_in(user_components(table)).fill_null(False) & ~pl.col("state").is_in(rule.always)
+    return (
+        rows.filter(~of_user)
+        .with_columns(pl.coalesce(stated, "__winner", pl.lit(UNATTRIBUTED)).alias("component"))
+        .with_columns(pl.when(pl.col("__winner").is_not_null()).then(others).otherwise(none).alias("co_causes"))
+        .with_columns(
+            pl.coalesce(pl.when(pl.col("__winner") == pl.col("component")).then("__node"), "__only").alias(
+                "failed_node"
+            )
+        )
+        .select(*dict.fromkeys((*identity, *kept)), "component", "co_causes", "failed_node")
+        .sort(*identity)
+    )
 
 
 def _seen(
-    ended: pl.DataFrame,
-    events: pl.DataFrame | None,
-    before: Duration,
-    after: Duration,
-    severity: str,
+    possible: nw.LazyFrame[Any],
+    events: nw.LazyFrame[Any] | None,
+    rule: AttributionRule,
+    carried: Sequence[str],
+    identity: Sequence[str],
     table: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Components seen on the nodes of each job about its end: ``__row``, ``__winner``, ``__rest``.
-
-    Time is cut into blocks as long as the window, so that a window lies in two blocks at most and the
-    join is on equality of node and block: its cost grows with the number of jobs and events, not with
-    their product.
-    """
-    if events is None or events.is_empty() or ended.is_empty():
-        return pl.DataFrame(schema={"__row": pl.UInt32, "__winner": pl.String, "__rest": pl.List(pl.String)})
-    if "nodes" not in ended.columns:
-        raise InputError("events were given but the jobs have no node lists; add NodeList to sacct -o, or map nodes")
-    lead, lag = (
-        pl.duration(microseconds=round(seconds(d, name=n) * 1e6)) for d, n in ((before, "before"), (after, "after"))
-    )
-    block = max(1_000_000, round((seconds(before) + seconds(after)) * 1e6))
-    counted = events if severity == "low" else events.filter(pl.col("severity") == "high")
-    counted = counted.select("node", "time", "component", "severity", _block(pl.col("time"), block).alias("block"))
-    windows = (
-        ended.lazy()
-        .select(
-            "__row",
-            "end",
-            pl.col("nodes").alias("node"),
-            (pl.col("end") - lead).alias("from"),
-            (pl.col("end") + lag).alias("to"),
+    """Give the possible failures at whose end an event was seen, with the components that win and lose."""
+    if events is None:
+        nothing = collect(possible.select(carried).head(0))
+        return nothing.with_columns(
+            pl.lit(None, dtype=pl.String).alias("__winner"),
+            pl.lit(None, dtype=pl.List(pl.String)).alias("__rest"),
+            pl.lit(None, dtype=pl.String).alias("__node"),
         )
-        .filter(pl.col("node").list.len() > 0)
-        .with_columns(pl.int_ranges(_block(pl.col("from"), block), _block(pl.col("to"), block) + 1).alias("block"))
-        .explode("block")
-        .explode("node")
-    )
-    rank = counted.select(pl.col("component").unique()).join(
-        table.select("component", "priority"), on="component", how="left"
-    )
-    return (
-        windows.join(counted.lazy(), on=["node", "block"])
-        .filter(pl.col("time").is_between("from", "to"))
-        .group_by("__row", "component")
-        .agg(
-            (pl.col("severity") == "high").any().alias("high"),
-            (pl.col("time") - pl.col("end")).abs().min().alias("distance"),
-        )
-        .join(rank.lazy(), on="component")
-        .sort(
-            ["__row", "high", "priority", "distance", "component"],
-            descending=[False, True, False, False, False],
-            nulls_last=True,
-        )
-        .group_by("__row", maintain_order=True)
-        .agg(pl.col("component").first().alias("__winner"), pl.col("component").slice(1).sort().alias("__rest"))
-        .collect()
-    )
-
-
-def _block(time: pl.Expr, length: int) -> pl.Expr:
-    return time.dt.epoch("us") // length
+    columns = [name for name in dict.fromkeys((*carried, "end", "nodes")) if name in possible.collect_schema().names()]
+    window = window_micros(rule.before, rule.after)
+    hits = collect(join_events(possible.select(columns), events, window=window, severity=rule.severity))
+    ranked = rank_hits(hits, identity, table)
+    return hits.select(carried).unique(list(identity)).join(ranked, on=list(identity))

@@ -1,24 +1,29 @@
-"""Exposure: how many node-days jobs of each size were at risk, and when.
+"""Exposure: how many node-days jobs of each size were at risk, and when, and on which node.
 
 A job's node-days are its GPUs over the GPUs of a node, times its runtime in days: a job on part of a node
-counts that part. Jobs still running at the end of the log count up to there.
+counts that part. Jobs still running at the end of the log count up to there, jobs that ran before its start only
+from there. Runtimes are added in whole microseconds, so that a sum is the same in any order and on any engine.
 """
 
 import datetime as dt
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
-from meantime.datasets.times import UTC, parse_times
+from meantime.datasets.fates import FATE, USED, Census, exact_seconds, log_edge, whole_sum
+from meantime.datasets.scan import collect
+from meantime.datasets.times import UTC
 from meantime.errors import InputError
 from meantime.units import Duration, seconds
 
 MAX_PERIODS = 100_000
 """Most periods that a log may be cut into."""
 MAX_PARTS = 200_000_000
-"""Most parts, over all jobs, that periods may cut runs into."""
+"""Most parts, over all groups of jobs, that periods may cut runs into."""
 
-_MICROS_PER_DAY = 86_400e6
+_SECONDS_PER_DAY = 86_400
 _MONDAY = 4 * 86_400_000_000
 """1970-01-05 in microseconds: periods of a week begin on Mondays, those of days at midnight (UTC)."""
 
@@ -36,16 +41,13 @@ def add_bucket(jobs: pl.DataFrame) -> pl.DataFrame:
 
 def find_log_end(jobs: pl.DataFrame, log_end: str | dt.datetime | None) -> dt.datetime:
     """Give the end of the log in UTC: as given, else the latest time in the jobs table."""
-    if log_end is None:
-        latest = jobs.select(pl.max_horizontal(pl.col("submit", "start", "end").max())).item()
-        if latest is None:
-            raise InputError("the log has no times; expected start and end of jobs")
-        return latest
-    times = parse_times(pl.Series("log_end", [log_end if isinstance(log_end, str) else log_end.isoformat()]))
-    value = times.utc[0]
-    if value is None:
-        raise InputError(f"log_end is {log_end!r}; expected a time such as 2024-03-01T00:00:00 (UTC)")
-    return value
+    micros = log_edge(log_end, "log_end")
+    if micros is not None:
+        return as_time(micros)
+    latest = jobs.select(pl.max_horizontal(pl.col("submit", "start", "end").max())).item()
+    if latest is None:
+        raise InputError("the log has no times; expected start and end of jobs")
+    return latest
 
 
 def add_runtime(jobs: pl.DataFrame, log_end: dt.datetime) -> pl.DataFrame:
@@ -57,41 +59,46 @@ def add_runtime(jobs: pl.DataFrame, log_end: dt.datetime) -> pl.DataFrame:
     )
 
 
-def exposure_by(runs: pl.DataFrame, keys: list[str], *, gpus_per_node: int, period: Duration | None) -> pl.DataFrame:
-    """Sum node-days by columns, and by period where one is given.
+def sum_exposure(
+    fated: nw.LazyFrame[Any],
+    census: Census,
+    *,
+    gpus_per_node: int,
+    period: Duration | None = None,
+    by_node: bool = False,
+) -> pl.DataFrame:
+    """Sum node-days by cluster and job size, or by cluster and node; and by period where one is given.
 
     Parameters
     ----------
-    runs
-        Jobs with ``until``, from `add_runtime`.
-    keys
-        Columns to sum by.
+    fated, census
+        Of `meantime.datasets.fates.with_fates` and `take_census`.
     gpus_per_node
         GPUs of a node.
     period
-        Length of the periods that a run is divided among, or None.
+        Length of the periods that runs are divided among, or None.
+    by_node
+        Whether to sum by node instead of size. A job's GPUs are shared out evenly among the nodes of its list; jobs
+        without a list are left out.
 
     Returns
     -------
     pl.DataFrame
-        `keys`, ``period`` (start of each) where periods are asked for, and ``exposure`` in node-days.
+        ``cluster``, ``job_size`` or ``node``, ``period`` (start of each) where periods are asked for, and
+        ``exposure`` in node-days.
     """
-    begin, until = pl.col("start"), pl.col("until")
+    keys = ["cluster", "node" if by_node else "job_size"]
+    if period is None and not by_node:
+        groups = census.totals
+    else:
+        groups = _sum_spans(fated, census, by_node, None if period is None else period_length(period), period)
     if period is not None:
-        length = period_length(period)
-        first, last = _period_index(pl.col("start"), length), last_period(length)
-        begins, ends, parts = runs.select(
-            first.min().alias("first"), last.max().alias("last"), (last - first + 1).sum().alias("parts")
-        ).row(0)
-        if ends - begins >= MAX_PERIODS or parts > MAX_PARTS:
-            raise InputError(f"period {period!r} cuts the log into {ends - begins + 1:,} parts; expected a longer one")
-        runs = runs.select(*keys, "n_gpus", "start", "until", pl.int_ranges(first, last + 1).alias("__i"))
-        runs = runs.explode("__i").with_columns(period_start(pl.col("__i"), length).alias("period"))
-        begin = pl.max_horizontal("start", "period")
-        until = pl.min_horizontal("until", pl.col("period") + pl.duration(microseconds=length))
-        keys = [*keys, "period"]
-    days = (until - begin).dt.total_microseconds() / _MICROS_PER_DAY
-    return runs.group_by(keys).agg((pl.col("n_gpus") * days).sum().alias("exposure") / gpus_per_node)
+        keys.append("period")
+    if not by_node:
+        groups = add_bucket(groups)
+    nodes = pl.col("n_gpus") / gpus_per_node if not by_node else pl.col("n_gpus") / pl.col("width") / gpus_per_node
+    days = nodes * pl.col("seconds") / _SECONDS_PER_DAY
+    return groups.sort(groups.columns).group_by(keys, maintain_order=True).agg(days.sum().alias("exposure"))
 
 
 def period_length(period: Duration) -> int:
@@ -103,15 +110,89 @@ def period_length(period: Duration) -> int:
 
 
 def last_period(length: int) -> pl.Expr:
-    """Number of the period in which a run ends; an end on the edge belongs to the period before it."""
-    before = pl.col("until") - pl.duration(microseconds=1)
-    return pl.max_horizontal(_period_index(before, length), _period_index(pl.col("start"), length))
+    """Start of the period in which a run ends (microseconds); an end on the edge belongs to the period before it."""
+    begin, until = pl.col("begin"), pl.col("until") - 1
+    return pl.max_horizontal(until - (until - _MONDAY) % length, begin - (begin - _MONDAY) % length)
 
 
-def period_start(index: pl.Expr, length: int) -> pl.Expr:
-    """Start of the period of a number."""
-    return (index * length + _MONDAY).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+def as_time(micros: int) -> dt.datetime:
+    """Give a time in UTC from microseconds since 1970."""
+    return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=micros)
 
 
-def _period_index(time: pl.Expr, length: int) -> pl.Expr:
-    return (time.dt.epoch("us") - _MONDAY) // length
+def as_times(micros: pl.Expr) -> pl.Expr:
+    """Turn microseconds since 1970 into timestamps."""
+    return micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+
+
+def _sum_spans(
+    fated: nw.LazyFrame[Any], census: Census, by_node: bool, length: int | None, period: Duration | None
+) -> pl.DataFrame:
+    """Sum runtimes by cluster, GPUs, node and period: ``seconds``, and ``width``, the nodes that share the GPUs.
+
+    Runs are grouped by the periods in which they begin and end. What they spend in these two is added up; the periods
+    between they fill, so no run is divided by itself and the cost does not grow with the number of periods.
+    """
+    end = nw.lit(census.log_end, dtype=nw.Int64)
+    until = nw.when(nw.col("running")).then(end).otherwise(nw.col("until"))
+    runs = fated.filter(nw.col(FATE) == USED).with_columns(until.alias("until"))
+    keys = ["cluster", "n_gpus"]
+    if by_node:
+        runs = runs.with_columns(nw.col("nodes").list.len().alias("width")).explode("nodes")
+        runs = runs.rename({"nodes": "node"}).filter(~nw.col("node").is_null())
+        keys += ["node", "width"]
+    whole = nw.col("until") - nw.col("begin")
+    if length is None:
+        sums = runs.with_columns(whole.alias("span")).group_by(keys).agg(*whole_sum("span"))
+        return collect(sums).select(*keys, exact_seconds("span").alias("seconds"))
+    before = nw.col("until") - 1
+    first = nw.col("begin") - (nw.col("begin") - _MONDAY) % length
+    last = nw.max_horizontal(before - (before - _MONDAY) % length, first)
+    runs = runs.with_columns(first.alias("first"), last.alias("last"))
+    one = nw.col("first") == nw.col("last")
+    head = nw.when(one).then(whole).otherwise(nw.col("first") + length - nw.col("begin"))
+    tail = nw.when(one).then(nw.lit(0, dtype=nw.Int64)).otherwise(nw.col("until") - nw.col("last"))
+    keys += ["first", "last"]
+    groups = collect(
+        runs.with_columns(head.alias("head"), tail.alias("tail"))
+        .group_by(keys)
+        .agg(nw.len().alias("rows"), *whole_sum("head"), *whole_sum("tail"))
+    )
+    return share_out(groups, keys, length, period)
+
+
+def add_spans(runs: pl.DataFrame, length: int) -> pl.DataFrame:
+    """Add to ``begin`` and ``until`` (microseconds) what `share_out` takes, each row a group of its own."""
+    before, begin, until = pl.col("until") - 1, pl.col("begin"), pl.col("until")
+    first = begin - (begin - _MONDAY) % length
+    last = pl.max_horizontal(before - (before - _MONDAY) % length, first)
+    runs = runs.with_columns(first.alias("first"), last.alias("last"), pl.lit(1, dtype=pl.Int64).alias("rows"))
+    one = pl.col("first") == pl.col("last")
+    head = pl.when(one).then(until - begin).otherwise(pl.col("first") + length - begin)
+    tail = pl.when(one).then(0).otherwise(until - pl.col("last"))
+    return runs.with_columns(
+        expr.alias(f"{name}{unit}")
+        for name, whole in (("head", head), ("tail", tail))
+        for unit, expr in (("_s", whole // 1_000_000), ("_us", whole % 1_000_000))
+    )
+
+
+def share_out(groups: pl.DataFrame, keys: list[str], length: int, period: Duration | None) -> pl.DataFrame:
+    """Give the runtime of groups of runs to their periods: `keys`, ``period``, ``seconds``."""
+    parts = (pl.col("last") - pl.col("first")) // length + 1
+    begin, end, total = groups.select(
+        pl.col("first").min().alias("begin"), pl.col("last").max().alias("end"), parts.sum().alias("parts")
+    ).row(0)
+    if groups.height and ((end - begin) // length >= MAX_PERIODS or total > MAX_PARTS):
+        raise InputError(
+            f"period {period!r} cuts the log into {(end - begin) // length + 1:,} parts; expected a longer one"
+        )
+    kept = [name for name in keys if name not in ("first", "last")]
+    between = pl.int_ranges(pl.col("first") + length, pl.col("last"), length)
+    middle = groups.filter(parts > 2).select(*kept, between.alias("at"), pl.col("rows") * (length / 1e6))
+    shared = [
+        groups.select(*kept, pl.col("first").alias("at"), exact_seconds("head").alias("seconds")),
+        groups.filter(parts > 1).select(*kept, pl.col("last").alias("at"), exact_seconds("tail").alias("seconds")),
+        middle.explode("at").select(*kept, "at", pl.col("rows").alias("seconds")),
+    ]
+    return pl.concat(shared).with_columns(as_times(pl.col("at")).alias("period")).drop("at")

@@ -1,34 +1,29 @@
 """From jobs and events to the failure table."""
 
 import datetime as dt
-import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
+import narwhals as nw
 import polars as pl
 import xarray as xr
 
-from meantime.datasets.attribution import attribute
-from meantime.datasets.dense import to_dense
-from meantime.datasets.exposure import (
-    add_bucket,
-    add_runtime,
-    exposure_by,
-    find_log_end,
-    last_period,
-    period_length,
-    period_start,
-)
-from meantime.datasets.frames import as_events, as_jobs
+from meantime.datasets.assemble import account_rows, assemble, count_co_occurring, count_failures
+from meantime.datasets.attribution import AttributionRule, find_failures
+from meantime.datasets.calendar import calendar_exposure
+from meantime.datasets.exposure import add_bucket, as_time, as_times, last_period, period_length, sum_exposure
+from meantime.datasets.fates import FATE, USED, Census, Limits, log_edge, take_census, with_fates
+from meantime.datasets.hits import check_severity
+from meantime.datasets.jobs import STATES
 from meantime.datasets.log import Log
-from meantime.datasets.table import build_table
+from meantime.datasets.scan import Jobs, collect, open_events, open_jobs
 from meantime.datasets.taxonomy import UNATTRIBUTED, taxonomy
 from meantime.errors import InputError
 from meantime.units import Duration, seconds
 
 type Rule = Literal["infrastructure", "interruption"]
 RULES = ("infrastructure", "interruption")
+EXPOSURES = ("busy", "calendar")
 INTERRUPTION = "interruption"
 OTHER = "other"
 
@@ -45,18 +40,24 @@ def failure_table(
     min_runtime: Duration = "0s",
     min_gpus: int = 0,
     period: Duration | None = None,
+    log_start: str | dt.datetime | None = None,
     log_end: str | dt.datetime | None = None,
     components: Sequence[str] | None = None,
+    by_node: bool = False,
+    exposure: Literal["busy", "calendar"] = "busy",
+    inventory: Any = None,
 ) -> xr.Dataset:
     """Count failures and exposure by cluster, component and job size.
 
     Parameters
     ----------
     jobs
-        A log of jobs, or any data frame (polars, pandas, Arrow, ...) with the columns of the jobs table.
+        A log of jobs, any data frame (polars, pandas, Arrow, ...) with the columns of the jobs table, or a lazy one
+        (``polars.scan_parquet(...)``, a PySpark data frame). A lazy frame may be larger than memory; its rows are
+        checked, but it is not searched for repeated rows, and its ``state`` must be as in the jobs table.
     events
-        A log of events, or a data frame with the columns of the events table. Without events only
-        NODE_FAIL and a ``cause`` column tell failures of the infrastructure.
+        A log of events, or a data frame with the columns of the events table, of the same engine as `jobs` where
+        these are lazy. Without events only NODE_FAIL and a ``cause`` column tell failures of the infrastructure.
     gpus_per_node
         GPUs of a node.
     before, after, severity
@@ -71,17 +72,30 @@ def failure_table(
         Only jobs of at least so many GPUs count, in failures and exposure.
     period
         Length of periods to divide time into (weeks begin on Mondays, UTC), or None.
+    log_start
+        Start of the log (UTC). Of jobs that ran before it only the part after it counts: a log of the jobs that ran
+        in a time (``sacct -S``) holds their past, but not that of the jobs which had ended. Default: the first start.
     log_end
         End of the log (UTC). Jobs still running are censored there. Default: its latest time.
     components
         The components wanted, in order, also those without a failure; what failed otherwise is
         ``other``. Default: those that failed or are reported in `events`, in the order of the taxonomy.
+    by_node
+        Whether to count by node instead of job size: failures where the cause was seen (or on the only node of a
+        job), exposure as the job's GPUs shared out over its nodes. Failures of unknown place are left out and
+        counted in the provenance.
+    exposure
+        ``"busy"``: node-days of jobs. ``"calendar"``: node-days in service, whether busy or not, see
+        `meantime.datasets.calendar.calendar_exposure`; without job sizes.
+    inventory
+        For calendar exposure, when nodes arrived and left, if known.
 
     Returns
     -------
     xr.Dataset
         ``failures`` (cluster, component, job_size[, period]) and ``exposure`` (cluster, job_size[,
-        period]) in node-days. The attribute ``provenance`` (JSON) accounts for every row.
+        period]) in node-days, or with node in the place of job_size. The attribute ``provenance`` (JSON) accounts
+        for every row.
 
     Raises
     ------
@@ -90,32 +104,44 @@ def failure_table(
     """
     if rule not in RULES:
         raise InputError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
+    if exposure not in EXPOSURES:
+        raise InputError(f"exposure is {exposure!r}; expected one of {', '.join(EXPOSURES)}")
     if gpus_per_node < 1 or min_gpus < 0:
         raise InputError(f"gpus_per_node is {gpus_per_node}, min_gpus {min_gpus}; expected 1 or more, 0 or more")
-    log, reported = as_jobs(jobs), as_events(events)
-    if why := why_no_rates(log, rule):
-        raise InputError(f"{log.source}: {why}")
-    end = find_log_end(log.table, log_end)
-    runs = add_runtime(_mark_failures(log.table, reported, rule, before, after, severity), end)
-    sized = runs.filter(pl.col("n_gpus") >= max(1, min_gpus))
-    if sized.is_empty():
-        raise InputError(f"{log.source}: no job that ran has {max(1, min_gpus)} GPUs or more")
-    sized = add_bucket(sized)
+    if inventory is not None and exposure != "calendar":
+        raise InputError("an inventory was given but exposure is 'busy'; expected exposure='calendar' with it")
+    marking = AttributionRule(before=before, after=after, severity=check_severity(severity))
+    length = None if period is None else period_length(period)
     least = round(seconds(min_runtime, name="min_runtime") * 1e6)
-    long_enough = (pl.col("until") - pl.col("start")).dt.total_microseconds() >= least
-    failed = sized.filter(pl.col("component").is_not_null() & ~pl.col("censored") & long_enough)
-    keys = ["cluster", "job_size"]
-    exposure = exposure_by(sized, keys, gpus_per_node=gpus_per_node, period=period)
-    if period is not None:
-        length = period_length(period)
-        failed = failed.with_columns(period_start(last_period(length), length).alias("period"))
-        keys = [*keys, "period"]
-    names = _component_names(failed, reported, rule, severity, components)
-    failed = failed.with_columns(
-        pl.when(pl.col("component").is_in(names)).then(pl.col("component")).otherwise(pl.lit(OTHER)).alias("component")
+    opened, reported = open_jobs(jobs), open_events(events)
+    _check_use(opened, rule, by_node)
+    limits = Limits(
+        min_gpus=max(1, min_gpus), log_start=log_edge(log_start, "log_start"), log_end=log_edge(log_end, "log_end")
     )
-    counts = failed.group_by([*keys, "component"]).len("failures")
-    account = _account(log, runs, sized, failed, end) | {
+    fated = with_fates(opened, limits)
+    census = take_census(fated, limits)
+    if census.totals.is_empty():
+        raise InputError(_nothing_used(opened, census, limits))
+    failed = _failures(opened, fated, reported, rule, marking, least, length)
+    names = _component_names(failed, reported, rule, severity, components)
+    if exposure == "calendar":
+        days = calendar_exposure(
+            jobs, events, inventory=inventory, log_start=limits.log_start, log_end=census.log_end, period=period
+        )
+        if not by_node:
+            days = days.group_by("cluster", *_period(period), maintain_order=True).agg(pl.col("exposure").sum())
+    else:
+        days = sum_exposure(fated, census, gpus_per_node=gpus_per_node, period=period, by_node=by_node)
+    keys = [name for name in days.columns if name != "exposure"]
+    placed = failed.filter(pl.col("node").is_not_null()) if by_node else failed
+    known = pl.when(pl.col("component").is_in(names)).then("component").otherwise(pl.lit(OTHER))
+    counts = placed.with_columns(known.alias("component")).group_by([*keys, "component"]).agg(pl.col("failures").sum())
+    account = account_rows(opened, census) | {
+        "failures": count_failures(failed),
+        "failures_without_node": count_failures(failed) - count_failures(placed),
+        "co_occurring": count_co_occurring(failed),
+        "log_start": str(as_time(limits.log_start) if limits.log_start else _first_start(fated)),
+        "log_end": str(as_time(census.log_end)),
         "rule": rule,
         "before_seconds": seconds(before),
         "after_seconds": seconds(after),
@@ -123,9 +149,18 @@ def failure_table(
         "min_runtime_seconds": least / 1e6,
         "min_gpus": min_gpus,
         "period_seconds": None if period is None else seconds(period),
-        "events": 0 if reported is None else reported.height,
+        "events": 0 if reported is None else int(collect(reported.select(nw.len().alias("rows"))).item()),
     }
-    return _assemble(exposure, counts, names, account, log, gpus_per_node, int(sized["n_gpus"].max()))  # type: ignore[arg-type]
+    return assemble(
+        days,
+        counts,
+        names,
+        account,
+        source=opened.source,
+        gpus_per_node=gpus_per_node,
+        kind=exposure,
+        largest=max(census.totals["n_gpus"].to_list()),
+    )
 
 
 def why_no_rates(log: Log, rule: Rule) -> str | None:
@@ -136,109 +171,97 @@ def why_no_rates(log: Log, rule: Rule) -> str | None:
         why = f": {'; '.join(reasons)}" if reasons else ""
         return f"none of {log.rows_read} rows is a job that can be used{why}"
     if table["n_gpus"].null_count() == table.height:
-        return (
-            "the GPUs of jobs are not known, so there is no exposure; add AllocTRES (or NNodes, with gpus_per_node "
-            "given) to sacct -o, or map n_gpus"
-        )
+        return _NO_GPUS
     if rule == "infrastructure" and table["state"].null_count() == table.height:
-        return "the log has no job states; map state, or use the rule 'interruption'"
+        return _NO_STATES
     return None
 
 
-def _mark_failures(
-    table: pl.DataFrame, events: pl.DataFrame | None, rule: Rule, before: Duration, after: Duration, severity: str
+_NO_GPUS = (
+    "the GPUs of jobs are not known, so there is no exposure; add AllocTRES (or NNodes, with gpus_per_node "
+    "given) to sacct -o, or map n_gpus"
+)
+_NO_STATES = "the log has no job states; map state, or use the rule 'interruption'"
+
+
+def _check_use(opened: Jobs, rule: Rule, by_node: bool) -> None:
+    if opened.log is not None:
+        if why := why_no_rates(opened.log, rule):
+            raise InputError(f"{opened.source}: {why}")
+    elif "n_gpus" not in opened.columns:
+        raise InputError(f"{opened.source}: {_NO_GPUS}")
+    else:
+        states = collect(opened.frame.select("state").unique())["state"] if "state" in opened.columns else pl.Series([])
+        if unknown := sorted(set(states.drop_nulls().to_list()) - set(STATES)):
+            raise InputError(f"{opened.source}: state {unknown[0]!r} is unknown; expected {', '.join(STATES)}")
+        if rule == "infrastructure" and states.len() == states.null_count():
+            raise InputError(f"{opened.source}: {_NO_STATES}")
+    if rule == INTERRUPTION and "attempt" not in opened.columns:
+        raise InputError(f"{opened.source}: the rule 'interruption' needs the column attempt")
+    if by_node and rule == INTERRUPTION:
+        raise InputError("by_node needs the rule 'infrastructure': an interruption has no place")
+    if by_node and "nodes" not in opened.columns:
+        raise InputError(f"{opened.source}: the jobs have no node lists; add NodeList to sacct -o, or map nodes")
+
+
+def _nothing_used(opened: Jobs, census: Census, limits: Limits) -> str:
+    if opened.log is None and census.wrong == census.read:
+        return f"{opened.source}: none of {census.read} rows is a job that can be used"
+    return f"{opened.source}: no job that ran has {limits.min_gpus} GPUs or more"
+
+
+def _failures(
+    opened: Jobs,
+    fated: nw.LazyFrame[Any],
+    events: nw.LazyFrame[Any] | None,
+    rule: Rule,
+    marking: AttributionRule,
+    least: int,
+    length: int | None,
 ) -> pl.DataFrame:
-    """Add ``component``: of the failure that ended the attempt, else null."""
-    if rule == "infrastructure":
-        return attribute(table, events, before=before, after=after, severity=severity)
-    last = pl.col("attempt").max().over("cluster", "job_id")
-    interrupted = (pl.col("attempt") < last) & pl.col("end").is_not_null()
-    return table.with_columns(pl.when(interrupted).then(pl.lit(INTERRUPTION)).alias("component"))
+    """Give the failures that count: ``cluster``, ``job_size``, ``component``, ``failures``, ``period``, ``node``."""
+    if rule == INTERRUPTION:
+        latest = nw.col("attempt").max().over("cluster", "job_id")
+        fated = fated.with_columns((nw.col("attempt") < latest).alias("__again"))
+    ended = fated.filter((nw.col(FATE) == USED) & ~nw.col("running") & (nw.col("until") - nw.col("start") >= least))
+    if rule == INTERRUPTION:
+        again = ended.filter(nw.col("__again")).select("cluster", "n_gpus", "begin", "until")
+        keys = ["cluster", "n_gpus", *(["begin", "until"] if length is not None else [])]
+        failed = collect(again.group_by(keys).agg(nw.len().alias("failures"))).with_columns(
+            pl.lit(INTERRUPTION).alias("component"),
+            pl.lit(None, dtype=pl.String).alias("node"),
+            pl.lit([], dtype=pl.List(pl.String)).alias("co_causes"),
+        )
+    else:
+        kept = ("cluster", "n_gpus", "begin", "until")
+        failed = find_failures(ended, events, marking, identity=opened.identity, kept=kept).rename(
+            {"failed_node": "node"}
+        )
+        failed = failed.with_columns(pl.lit(1, dtype=pl.Int64).alias("failures"))
+    failed = add_bucket(failed).with_columns(pl.col("failures").cast(pl.Int64))
+    if length is not None:
+        failed = failed.with_columns(as_times(last_period(length)).alias("period"))
+    return failed
+
+
+def _period(period: Duration | None) -> list[str]:
+    return [] if period is None else ["period"]
 
 
 def _component_names(
-    failed: pl.DataFrame, events: pl.DataFrame | None, rule: Rule, severity: str, wanted: Sequence[str] | None
+    failed: pl.DataFrame, events: nw.LazyFrame[Any] | None, rule: Rule, severity: str, wanted: Sequence[str] | None
 ) -> list[str]:
-    seen = set(failed["component"].to_list())
+    seen = set(failed["component"].unique().to_list())
     if wanted is not None:
         return [*wanted, *([OTHER] if seen - set(wanted) else [])]
-    if rule == "interruption":
+    if rule == INTERRUPTION:
         return [INTERRUPTION]
     if events is not None:
-        counted = events if severity == "low" else events.filter(pl.col("severity") == "high")
-        seen |= set(counted["component"].unique().to_list())
+        counted = events if severity == "low" else events.filter(nw.col("high"))
+        seen |= set(collect(counted.select("component").unique())["component"].to_list())
     known = [name for name in taxonomy()["component"].to_list() if name in seen]
     return [*known, *sorted(seen - set(known) - {UNATTRIBUTED}), UNATTRIBUTED]
 
 
-def _account(
-    log: Log, runs: pl.DataFrame, sized: pl.DataFrame, failed: pl.DataFrame, end: dt.datetime
-) -> dict[str, Any]:
-    """Account for every row that was read."""
-    table = log.table
-    return {
-        "format": log.format,
-        "rows_read": log.rows_read,
-        "rows_used": sized.height,
-        "quarantined": log.quarantine.height,
-        "folded": dict(log.rows_folded),
-        "never_ran": table.height - runs.height,
-        "gpus_not_known": int(runs["n_gpus"].null_count()),
-        "without_gpus": int((runs["n_gpus"] == 0).sum()),
-        "below_min_gpus": int((runs["n_gpus"] > 0).sum()) - sized.height,
-        "still_running": int(sized["censored"].sum()),
-        "failures": failed.height,
-        "co_occurring": _co_occurring(failed),
-        "log_start": str(sized["start"].min()),
-        "log_end": str(end),
-        "notes": list(log.notes),
-    }
-
-
-def _co_occurring(failed: pl.DataFrame) -> dict[str, int]:
-    """Count the failures in which a component was seen, but another was taken for the cause."""
-    if "co_causes" not in failed.columns:
-        return {}
-    seen = failed.select(pl.col("co_causes").explode(empty_as_null=False).alias("component")).drop_nulls()
-    return dict(seen.group_by("component").len().sort("component").iter_rows())
-
-
-def _assemble(
-    exposure: pl.DataFrame,
-    counts: pl.DataFrame,
-    components: list[str],
-    account: dict[str, Any],
-    log: Log,
-    gpus_per_node: int,
-    largest: int,
-) -> xr.Dataset:
-    labels: dict[str, list[Any]] = {
-        "cluster": sorted(exposure["cluster"].unique().to_list()),
-        "component": components,
-        "job_size": sorted(exposure["job_size"].unique().to_list()),
-    }
-    if "period" in exposure.columns:
-        first, last = exposure["period"].min(), exposure["period"].max()
-        step = dt.timedelta(seconds=account["period_seconds"])
-        labels["period"] = [first + i * step for i in range(round((last - first) / step) + 1)]  # type: ignore
-    days = to_dense(exposure, "exposure", {name: values for name, values in labels.items() if name != "component"})
-    failures = to_dense(counts, "failures", labels).astype(np.int64)
-    unexposed = np.broadcast_to(np.expand_dims(days, 1) == 0, failures.shape)
-    account["failures_without_exposure"] = int(failures[unexposed].sum())
-    failures[unexposed] = 0
-    if not days.sum() > 0:
-        raise InputError(f"{log.source}: every job ran for 0 s, so there is no exposure")
-    periods = [value.replace(tzinfo=None) for value in labels["period"]] if "period" in labels else None
-    return build_table(
-        failures,
-        days,
-        cluster=labels["cluster"],
-        component=components,
-        job_size=labels["job_size"],
-        period=periods,
-        gpus_per_node=gpus_per_node,
-        exposure_kind="busy",
-        source=log.source,
-        largest_job_gpus=largest,
-        provenance=json.loads(json.dumps(account)),
-    )
+def _first_start(fated: nw.LazyFrame[Any]) -> dt.datetime:
+    return as_time(int(collect(fated.filter(nw.col(FATE) == USED).select(nw.col("begin").min())).item()))

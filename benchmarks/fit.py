@@ -78,7 +78,7 @@ def run_plain(table: xr.Dataset, seed: int, method: str, warmup: int) -> tuple[d
         slope = numpyro.deterministic("slope", slope_mean + slope_sd * slope_z)
         log_rate = (level + deviation)[:, :, None] + slope[:, None] * doublings
         mean = exposure[:, None, :] * jnp.exp(log_rate)
-        likelihood = dist.NegativeBinomial2(mean, sigma_cell**-2).to_event(3)
+        likelihood = dist.NegativeBinomial2(mean, 1 / (sigma_cell**2 + 1e-8)).to_event(3)
         numpyro.sample("failures", likelihood, obs=failures)
 
     sampler = MCMC(NUTS(model), num_warmup=warmup, num_samples=DRAWS, num_chains=CHAINS, chain_method=method,
@@ -134,7 +134,9 @@ def main() -> None:
         print(json.dumps(measure(who, given.seed, method, given.warmup)))
         return
     results: dict[str, list[dict[str, float]]] = {}
-    print(f"{'':22}{'ESS':>7}{'R-hat':>8}{'steps':>7}{'s':>7}{'cpu s':>7}{'ESS/s':>8}{'with imports: s':>17}{'ESS/s':>8}")
+    print(
+        f"{'':22}{'ESS':>7}{'R-hat':>8}{'steps':>7}{'s':>7}{'cpu s':>7}{'ESS/s':>8}{'with imports: s':>17}{'ESS/s':>8}"
+    )
     for repeat in range(given.repeats):
         for who in ["meantime", *(f"numpyro:{method}" for method in given.baseline)]:
             command = [sys.executable, __file__, "--worker", who, "--seed", str(given.seed + repeat),

@@ -63,12 +63,13 @@ def diagnose(
         ("tail ESS", tail, ~(tail >= MIN_ESS), f"at least {MIN_ESS}"),
     ):
         if bad.any():
-            badness = np.nan_to_num(figure if what == "R-hat" else -figure, nan=np.inf)
-            worst = [int(i) for i in np.argsort(-np.where(bad, badness, -np.inf))[: min(SHOWN, int(bad.sum()))]]
+            badness = np.nan_to_num(figure / MAX_RHAT if what == "R-hat" else MIN_ESS / figure, nan=np.inf)
+            badness = np.where(bad, badness, 0.0)
+            worst = [int(i) for i in np.argsort(-badness, kind="stable")[: min(SHOWN, int(bad.sum()))]]
             more = int(bad.sum()) - len(worst)
             listed = ", ".join(f"{names[i]} {figure[i]:.4g}" for i in worst) + (f" and {more} more" if more else "")
             problems.append(f"{what} should be {limit}: {listed}")
-            failing = np.where(bad, np.maximum(failing, spread if what == "R-hat" else MIN_ESS / figure), failing)
+            failing = np.maximum(failing, badness)
     if divergences:
         problems.append(f"{divergences} of {statistics['diverging'].size} trajectories diverged")
     if cut > MAX_CUT_SHARE:

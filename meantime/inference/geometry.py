@@ -66,7 +66,8 @@ def shifted(shapes: Shapes, start: Arrays, scale: Arrays | None = None) -> Geome
              for name, shape in shapes.items()}  # fmt: skip
 
     def to_values(z: Any, data: Arrays) -> tuple[dict[str, Any], Any]:
-        values, jacobian = {}, 0.0
+        values: dict[str, Any] = {}
+        jacobian: Any = 0.0
         for name, part in unpack(z, shapes).items():
             values[name] = data[f"start_{name}"] + data[f"scale_{name}"] * part
             jacobian = jacobian + jnp.log(data[f"scale_{name}"]).sum()

@@ -13,9 +13,6 @@ ROUNDS = 12
 
 NEWTON_STEPS = 3
 """Steps towards the mode in each round."""
-CLEAR = 6.0
-"""Loss of log density at a scale of 0 from which the data are taken to exclude it."""
-
 _ABOUT_A_MEAN = ("sigma_component", "slope_sd")
 
 
@@ -25,7 +22,7 @@ def expansion(
     shapes: Shapes,
     scale_priors: Mapping[str, float],
     prior: Mapping[str, float],
-) -> tuple[dict[str, np.ndarray], dict[str, float], dict[str, float]]:
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Find the expansion point of a pooled model by Newton steps and moment updates of the scales.
 
     Milliseconds of NumPy. Only the speed of sampling depends on it, never the result.
@@ -46,12 +43,12 @@ def expansion(
     Returns
     -------
     tuple
-        ``counts`` and ``response`` (cluster, size, component) and, with sizes, ``doublings`` (size,); the
-        scales found; and for each a number from 0, the data exclude a scale of 0, to 1, they do not.
+        ``counts`` and ``response`` (cluster, size, component) and, with sizes, ``doublings`` (size,); and
+        the posterior mean of each scale, roughly.
     """
     days, counts = grid.exposure[:, :, None], grid.failures
     zeros = {name: np.zeros(shape) for name, shape in shapes.items()}
-    scales, tails = {name: 0.5 * scale for name, scale in scale_priors.items()}, dict.fromkeys(scale_priors, 1.0)
+    scales = {name: 0.5 * scale for name, scale in scale_priors.items()}
     work = _work(grid, np.log((counts + 0.5) / np.where(days > 0, days, 1.0)), counts + 0.5)
     for _ in range(ROUNDS):
         for _ in range(NEWTON_STEPS):
@@ -61,8 +58,8 @@ def expansion(
         for name, prior_scale in scale_priors.items():
             found = _deviations(name, values, scales[name], work, counts)
             freedom = 1 - 1 / len(grid.components) if name in _ABOUT_A_MEAN else 1.0
-            scales[name], tails[name] = _estimate(*found, prior_scale, freedom)
-    return work, scales, tails
+            scales[name] = _estimate(*found, prior_scale, freedom)
+    return work, scales
 
 
 def _work(grid: Grid, log_rate: np.ndarray, mean: np.ndarray) -> dict[str, np.ndarray]:
@@ -103,19 +100,15 @@ def _deviations(
     return shrunk * (1 + variance / scale**2), variance
 
 
-def _estimate(
-    deviations: np.ndarray, variance: np.ndarray, prior_scale: float, freedom: float
-) -> tuple[float, float]:
-    """Return the posterior mean of a scale s, for deviations ~ N(0, s^2 + variance), and whether s may be 0.
+def _estimate(deviations: np.ndarray, variance: np.ndarray, prior_scale: float, freedom: float) -> float:
+    """Return the posterior mean of a scale s, for deviations ~ N(0, s^2 + variance).
 
-    The second number is 1 where a scale of 0 fits nearly as well as the best one, and 0 where the data
-    exclude it. `freedom` is the share of the evidence that is left where the deviations are about a mean
-    which they helped to find.
+    `freedom` is the share of the evidence that is left where the deviations are about a mean which they
+    helped to find.
     """
     grid = prior_scale * np.linspace(0.01, 4, 100)
     total = grid[:, None] ** 2 + variance.ravel()
     evidence = -0.5 * freedom * (np.log(total) + deviations.ravel() ** 2 / total).sum(1)
     density = evidence - 0.5 * (grid / prior_scale) ** 2
     weight = np.exp(density - density.max())
-    loss = density.max() - density[0]
-    return float((weight @ grid) / weight.sum()), float(1 / (1 + (loss / CLEAR) ** 4))
+    return float((weight @ grid) / weight.sum())

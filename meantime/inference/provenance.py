@@ -27,8 +27,8 @@ def record(
     priors: Any,
     method: str,
     backend: str,
-    seed: int,
-    sampling: dict[str, Any],
+    plan: Any,
+    seconds: float,
     diagnostics: dict[str, Any],
 ) -> str:
     """Return the provenance of a fit as JSON."""
@@ -38,8 +38,8 @@ def record(
         "priors": dataclasses.asdict(priors),
         "method": method,
         "backend": backend,
-        "seed": seed,
-        "sampling": sampling,
+        "seed": plan.seed,
+        "sampling": {**dataclasses.asdict(plan), "seconds": round(seconds, 3)},
         "versions": _versions(),
         "data_digest": digest(table),
         "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),

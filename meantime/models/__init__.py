@@ -11,6 +11,7 @@ from meantime.models.component_size import ComponentSizePriors as ComponentSizeP
 from meantime.models.component_size import component_size as component_size
 from meantime.models.constant import ConstantPriors as ConstantPriors
 from meantime.models.constant import constant as constant
+from meantime.models.grid import MIN_CELL_VARIANCE as MIN_CELL_VARIANCE
 from meantime.models.grid import REFERENCE_GPUS as REFERENCE_GPUS
 from meantime.models.grid import Grid as Grid
 from meantime.models.grid import grid_of as grid_of

@@ -46,7 +46,8 @@ def component_gamma(table: xr.Dataset, priors: ComponentGammaPriors | None = Non
     .. math::
 
         n_{ck} \sim \mathrm{Poisson}(e_c\, r_{ck}), \quad r_{ck} \sim \mathrm{Gamma}(a, b), \quad
-        a \sim \mathrm{Exp}(\mathrm{shape\_rate}), \quad b \sim \mathrm{Gamma}(\mathrm{rate\_shape}, \mathrm{rate\_rate})
+        a \sim \mathrm{Exp}(\mathrm{shape\_rate}), \quad
+        b \sim \mathrm{Gamma}(\mathrm{rate\_shape}, \mathrm{rate\_rate})
 
     The rates are integrated out, :math:`n_{ck} \sim \mathrm{NegBinomial}` with mean :math:`e_c a / b` and
     shape :math:`a`, and drawn exactly after sampling: :math:`r_{ck} | n \sim \mathrm{Gamma}(a + n_{ck}, b + e_c)`.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from meantime.models.grid import grid_of
+from meantime.models.grid import MIN_CELL_VARIANCE, grid_of
 from meantime.models.priors import CLUSTER_SD, COMPONENT_SD, LEVEL_SD, TOTAL_RATE
 
 if TYPE_CHECKING:
@@ -64,10 +64,13 @@ def component_size(table: xr.Dataset, priors: ComponentSizePriors | None = None)
     small one. The cell multiplier :math:`g`, of mean 1 and standard deviation :math:`\sigma_{\mathrm{cell}}`,
     carries what the line misses and widens predictions at sizes never seen. It is integrated out,
 
-    .. math:: n_{cks} \sim \mathrm{NegBinomial}(\mathrm{mean}\ e_{cs} r_{cks},\ \mathrm{shape}\ 1/\sigma_{\mathrm{cell}}^2),
+    .. math::
 
-    and drawn exactly after sampling, :math:`g | n \sim \mathrm{Gamma}(\sigma^{-2} + n, \sigma^{-2} + e r)`.
-    With one cluster there is no :math:`b`. Periods and nodes are summed away.
+        n_{cks} \sim \mathrm{NegBinomial}(\mathrm{mean}\ e_{cs} r_{cks},\ \mathrm{shape}\ 1/\sigma_{\mathrm{cell}}^2),
+
+    and drawn exactly after sampling, :math:`g | n \sim \mathrm{Gamma}(1/\sigma^2 + n, 1/\sigma^2 + e r)`.
+    With one cluster there is no :math:`b`. Periods and nodes are summed away. (The variance of a cell is
+    :math:`\sigma_{\mathrm{cell}}^2 + 10^{-8}`, so that its inverse stays finite.)
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def component_size(table: xr.Dataset, priors: ComponentSizePriors | None = None)
         pm.NegativeBinomial(
             "failures",
             mu=data["exposure_days"][:, None] * pm.math.exp(log_rate),
-            alpha=sigma_cell**-2,
+            alpha=1 / (sigma_cell**2 + MIN_CELL_VARIANCE),
             observed=data["observed_failures"],
             dims=("stratum", "component"),
         )

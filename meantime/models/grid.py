@@ -10,6 +10,9 @@ from meantime.errors import InputError
 REFERENCE_GPUS = 64
 """Job size at which a component's level is its rate: sizes enter as doublings from here."""
 
+MIN_CELL_VARIANCE = 1e-8
+"""Added to the variance of cells, so that their precision stays finite: a standard deviation of 0.01 %."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:

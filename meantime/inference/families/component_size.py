@@ -7,12 +7,17 @@ from meantime.inference.families import component
 from meantime.inference.families.family import Draws, Family, Variables
 from meantime.inference.families.pooled import new_deviation, pooled_geometry
 from meantime.inference.likelihood import negative_binomial_log_probability
-from meantime.models import REFERENCE_GPUS, Grid
+from meantime.models import MIN_CELL_VARIANCE, REFERENCE_GPUS, Grid
 
 
 def bucket_of(gpus: np.ndarray) -> np.ndarray:
     """Return the job-size bucket of each number of GPUs: the next power of two, 5 to 8 GPUs in 8."""
     return 2 ** np.ceil(np.log2(gpus)).astype(np.int64)
+
+
+def _cell_weight(sigma_cell: np.ndarray) -> np.ndarray:
+    """Return the shape of the Gamma distribution of cells."""
+    return 1 / (sigma_cell**2 + MIN_CELL_VARIANCE)
 
 
 def _line(draws: Draws, doublings: np.ndarray) -> np.ndarray:
@@ -23,7 +28,7 @@ def _line(draws: Draws, doublings: np.ndarray) -> np.ndarray:
 
 def _complete(draws: Draws, grid: Grid, rng: np.random.Generator) -> Variables:
     smooth = np.exp(_line(draws, grid.doublings))
-    weight = draws["sigma_cell"][..., None, None, None] ** -2
+    weight = _cell_weight(draws["sigma_cell"])[..., None, None, None]
     counts = grid.failures.transpose(0, 2, 1)
     cell = rng.standard_gamma(weight + counts) / (weight + grid.exposure[:, None, :] * smooth)
     dims = ("cluster", "component", "job_size")
@@ -40,12 +45,12 @@ def _mean(draws: Draws, grid: Grid) -> np.ndarray:
 
 
 def _log_likelihood(draws: Draws, grid: Grid) -> np.ndarray:
-    weight = draws["sigma_cell"][..., None, None] ** -2
+    weight = _cell_weight(draws["sigma_cell"])[..., None, None]
     return negative_binomial_log_probability(grid.observed()["observed_failures"], _mean(draws, grid), weight)
 
 
 def _replicate(draws: Draws, grid: Grid, rng: np.random.Generator) -> np.ndarray:
-    mean, weight = _mean(draws, grid), draws["sigma_cell"][..., None, None] ** -2
+    mean, weight = _mean(draws, grid), _cell_weight(draws["sigma_cell"])[..., None, None]
     return rng.poisson(mean * rng.standard_gamma(weight, mean.shape) / weight)
 
 
@@ -65,7 +70,7 @@ def _cells(
     posterior: xr.Dataset, grid: Grid, buckets: np.ndarray, cluster: int | None, rng: np.random.Generator
 ) -> np.ndarray:
     """Return cell multipliers, (chain, draw, component, gpus): those of sizes seen here, new ones elsewhere."""
-    weight = posterior["sigma_cell"].values[..., None] ** -2
+    weight = _cell_weight(posterior["sigma_cell"].values)[..., None]
     seen = (
         {} if cluster is None else {size: i for i, size in enumerate(grid.job_sizes) if grid.exposure[cluster, i] > 0}
     )

@@ -31,7 +31,7 @@ def pooled_geometry(grid: Grid, priors: ComponentPriors | ComponentSizePriors) -
     if n_clusters > 1:
         scales["sigma_cluster"] = priors.cluster_sd
         shapes["cluster_deviation"] = (n_clusters, n_components)
-    work, found, tails = expansion(grid, whiten, shapes, scales, prior)
+    work, found = expansion(grid, whiten, shapes, scales, prior)
     names = tuple(scales)
     everything: Shapes = {"scales": (len(names),), **shapes}
 
@@ -39,28 +39,22 @@ def pooled_geometry(grid: Grid, priors: ComponentPriors | ComponentSizePriors) -
         import jax.numpy as jnp
 
         parts = unpack(z, everything)
-        logs, scale_jacobian = _log_scales(parts["scales"], data["log_scales"], data["tails"])
+        logs, scale_jacobian = _log_scales(parts["scales"], data["log_scales"])
         now = dict(zip(names, jnp.exp(logs), strict=True))
         values, jacobian = whiten(jnp, {name: parts[name] for name in shapes}, now, data, prior)
         values |= {f"{name}_log__": logs[i] for i, name in enumerate(names)}
         return values, jacobian + scale_jacobian
 
-    data = {
-        **work,
-        "log_scales": np.log([found[name] for name in names]),
-        "tails": np.array([tails[name] for name in names]),
-    }
+    data = {**work, "log_scales": np.log([found[name] for name in names])}
     return Geometry(size=length(everything), data=data, to_values=to_values)
 
 
-def _log_scales(z: Any, centre: Any, tail: Any) -> tuple[Any, Any]:
-    """Map z to log scales.
+def _log_scales(z: Any, centre: Any) -> tuple[Any, Any]:
+    """Map z to log scales: scale = (1 + softplus(u)) exp(-softplus(-u)^2 / 2) up to a factor, u = z / 2.
 
-    With tail 0 a log scale is proportional to z. A scale whose posterior reaches down to 0 has an
-    exponential left tail on the log scale, which trajectories explore slowly; with tail 1 it is, for u
-    proportional to z, (1 + softplus(u)) exp(-softplus(-u)^2 / 2), which is linear above and falls as
-    exp(-u^2 / 2) below, so that z has Gaussian tails. Where the data exclude 0 the posterior has a wall
-    there, which that map would make steeper.
+    Linear in u above and falling as exp(-u^2 / 2) below, so that a scale whose posterior reaches down to
+    0 has a z with Gaussian tails. On a plain log scale its left tail is exponential, which trajectories
+    explore slowly: the tail ESS was a third of that with this map.
 
     Returns
     -------
@@ -72,12 +66,9 @@ def _log_scales(z: Any, centre: Any, tail: Any) -> tuple[Any, Any]:
 
     u = WIDTH * z
     above, below = softplus(u), softplus(-u)
-    bent = jnp.log1p(above) - 0.5 * below**2 - _MIDDLE
-    slope = 1 + tail * (sigmoid(u) / (1 + above) + below * sigmoid(-u) - 1)
-    return centre + u + tail * (bent - u), (jnp.log(slope) + np.log(WIDTH)).sum()
-
-
-_MIDDLE = np.log1p(np.log(2)) - np.log(2) ** 2 / 2
+    slope = sigmoid(u) / (1 + above) + below * sigmoid(-u)
+    middle = np.log1p(np.log(2)) - np.log(2) ** 2 / 2
+    return centre - middle + jnp.log1p(above) - 0.5 * below**2, (jnp.log(slope) + np.log(WIDTH)).sum()
 
 
 def new_deviation(posterior: xr.Dataset, rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,53 @@
+"""Fits shared by the tests of inference."""
+
+import numpy as np
+import pytest
+
+from meantime.inference import fit
+
+from ..models.tables import small_table
+
+
+@pytest.fixture(scope="session")
+def table():
+    """Two clusters, four components, four sizes; one pair of cluster and size without exposure."""
+    table = small_table()
+    table["exposure"][1, 3] = 0.0
+    table["failures"][1, :, 3] = 0
+    return table
+
+
+@pytest.fixture(scope="session")
+def sized(table):
+    """A `component_size` fit."""
+    return fit(table, "component_size", seed=11, progress=False)
+
+
+@pytest.fixture(scope="session")
+def plain(table):
+    """A `component` fit."""
+    return fit(table, "component", seed=12, progress=False)
+
+
+@pytest.fixture(scope="session")
+def pooled(table):
+    """A `component_gamma` fit."""
+    return fit(table, "component_gamma", seed=13, progress=False)
+
+
+@pytest.fixture(scope="session")
+def exact(table):
+    """A `constant` fit, by conjugacy."""
+    return fit(table, "constant", seed=14, progress=False)
+
+
+@pytest.fixture(scope="session")
+def trees(sized, plain, pooled, exact):
+    """All four, by model."""
+    return {"component_size": sized, "component": plain, "component_gamma": pooled, "constant": exact}
+
+
+@pytest.fixture
+def rng():
+    """A seeded generator."""
+    return np.random.default_rng(2024)

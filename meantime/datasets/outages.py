@@ -34,6 +34,7 @@ def outages_log(
     conventions: Conventions,
     keep: Sequence[str] = (),
     checks: Sequence[Check] = (),
+    problems: Sequence[pl.Series] = (),
     quarantine: pl.DataFrame | None = None,
     folded: Mapping[str, int] | None = None,
     notes: Sequence[str] = (),
@@ -55,6 +56,8 @@ def outages_log(
         Further columns of `raw` that go into the table as they are.
     checks
         What else a row may not be, besides lacking a node or a start or ending before it started.
+    problems
+        Why values of further columns did not convert, null where they did.
     quarantine, folded, notes
         What has already been set aside, folded and decided.
     """
@@ -87,7 +90,7 @@ def outages_log(
             *(raw[name] for name in keep),
         ]
     )
-    problems = [parsed.problem for parsed in times.values() if parsed.problem is not None]
+    problems = [*problems, *(parsed.problem for parsed in times.values() if parsed.problem is not None)]
     no_start = (
         pl.col("start").is_null() if times["start"].problem is None else pl.col("start").is_null() & pl.col("__unsaid")
     )

@@ -4,6 +4,7 @@ Every function broadcasts its arguments. NumPy in, float64 NumPy out, whatever J
 JAX arrays or tracers in, JAX arrays of their own precision out, so that `jit`, `vmap` and `grad` work.
 """
 
+from meantime.ettr.distribution import wallclock_cdf, wallclock_quantile
 from meantime.ettr.events import simulate
 from meantime.ettr.hazard import hazard_of, mttf
 from meantime.ettr.kokolis import kokolis
@@ -23,6 +24,8 @@ __all__ = [
     "renewal",
     "sample_wallclock",
     "simulate",
+    "wallclock_cdf",
     "wallclock_moments",
+    "wallclock_quantile",
     "young",
 ]

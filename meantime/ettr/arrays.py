@@ -8,7 +8,7 @@ as NumPy. JAX arrays and tracers are computed in their own precision and come ba
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import jax
@@ -29,18 +29,29 @@ UNITS = {
     "rate_per_node_day": "failures per node-day",
     "interval": "hours, 'inf' for never",
     "productive": "hours, 'inf' for a run without end",
+    "lifetime": "hours, 'inf' for no limit",
+    "preemption": "preemptions per hour",
 }
-_MAY_BE_INFINITE = frozenset({"interval", "productive"})
+_MAY_BE_INFINITE = frozenset({"interval", "productive", "lifetime"})
+_POSITIVE = frozenset({"productive", "lifetime"})
+_SHARES = frozenset({"hang_share", "probabilities", "slowdown"})
 _SMALLEST_PAD, _LARGEST_PAD = 1 << 4, 1 << 16
 
 
-def array_function[**P](*static: str) -> Callable[[Callable[P, Array]], Callable[P, Array]]:
+def array_function[**P](
+    *static: str, core: Collection[str] = (), smallest_pad: int = _SMALLEST_PAD
+) -> Callable[[Callable[P, Array]], Callable[P, Array]]:
     """Give a function written in `jax.numpy` the input and output rules of this package.
 
     Parameters
     ----------
     static
         Names of arguments that are not arrays.
+    core
+        Names of arguments whose last axis is not broadcast against the other arguments: levels of
+        checkpoints, points in time. What the function returns may have such axes too, at the end.
+    smallest_pad
+        Smallest number of elements that a NumPy input is padded to.
 
     Returns
     -------
@@ -62,7 +73,8 @@ def array_function[**P](*static: str) -> Callable[[Callable[P, Array]], Callable
             if any(isinstance(value, jax.Array) for value in arrays.values()):
                 return compiled(**as_jax(arrays), **fixed)
             with jax.enable_x64(True):
-                return _through_numpy(functools.partial(compiled, **fixed), as_numpy(arrays))
+                checked = as_numpy(arrays, core=core)
+                return _through_numpy(functools.partial(compiled, **fixed), checked, core, smallest_pad)
 
         return wrapper
 
@@ -81,8 +93,15 @@ def as_jax(values: Mapping[str, ArrayLike]) -> dict[str, jax.Array]:
     return {name: jnp.asarray(array, dtype) for name, array in arrays.items()}
 
 
-def as_numpy(values: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+def as_numpy(values: Mapping[str, ArrayLike], *, core: Collection[str] = ()) -> dict[str, np.ndarray]:
     """Bring arguments to float64 and check them.
+
+    Parameters
+    ----------
+    values
+        Arguments by name.
+    core
+        Names of those whose last axis stands for itself; they get one of length 1 where they have none.
 
     Raises
     ------
@@ -91,45 +110,64 @@ def as_numpy(values: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
     """
     arrays = {}
     for name, value in values.items():
-        expected = f"expected {UNITS.get(name, 'hours')}, zero or positive"
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} is {value!r}, which is not numbers; {expected}") from error
-        bad = ~(array >= 0)
-        if name not in _MAY_BE_INFINITE:
-            bad |= np.isinf(array)
-        if name == "productive":
-            bad |= array == 0
-        if bad.any():
-            place = tuple(int(i) for i in np.argwhere(bad)[0])
-            where = f" at index {place}" if place else ""
-            raise InputError(f"{name} is {array[place]}{where}; {expected}")
-        arrays[name] = array
+        array = _checked(name, value)
+        arrays[name] = np.atleast_1d(array) if name in core else array
     try:
-        np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        _outer_shape(arrays, core)
     except ValueError as error:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items() if array.ndim)
-        raise InputError(f"arguments do not broadcast against each other: {shapes}") from error
+        apart = f" (the last axis of {', '.join(core)} apart)" if core else ""
+        raise InputError(f"arguments do not broadcast against each other{apart}: {shapes}") from error
     return arrays
+
+
+def _checked(name: str, value: ArrayLike) -> np.ndarray:
+    share = name in _SHARES
+    expected = "expected a number from 0 to 1" if share else f"expected {UNITS.get(name, 'hours')}, zero or positive"
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is {value!r}, which is not numbers; {expected}") from error
+    bad = ~(array >= 0)
+    if name not in _MAY_BE_INFINITE:
+        bad |= np.isinf(array)
+    if name in _POSITIVE:
+        bad |= array == 0
+    if share:
+        bad |= array > 1
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = f" at index {place}" if place else ""
+        raise InputError(f"{name} is {array[place]}{where}; {expected}")
+    return array
+
+
+def _outer_shape(arrays: Mapping[str, np.ndarray], core: Collection[str]) -> tuple[int, ...]:
+    shapes = (array.shape[:-1] if name in core else array.shape for name, array in arrays.items())
+    return np.broadcast_shapes(*shapes)
 
 
 def _plain(value: ArrayLike) -> Any:
     return value if isinstance(value, jax.Array | int | float) else np.asarray(value)
 
 
-def _through_numpy(function: Callable[..., Any], arrays: dict[str, np.ndarray]) -> Any:
-    shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+def _through_numpy(
+    function: Callable[..., Any], arrays: dict[str, np.ndarray], core: Collection[str], smallest_pad: int
+) -> Any:
+    shape = _outer_shape(arrays, core)
     size = math.prod(shape)
-    if size > _LARGEST_PAD:
+    if size > _LARGEST_PAD and not core:
         return jax.tree.map(lambda out: np.array(np.broadcast_to(out, shape)), function(**arrays))
-    padded = max(_SMALLEST_PAD, 1 << (size - 1).bit_length())
-    flat = {name: _pad(np.broadcast_to(array, shape).ravel(), padded) for name, array in arrays.items()}
-    return jax.tree.map(lambda out: np.asarray(out)[:size].reshape(shape)[()], function(**flat))
+    padded = max(smallest_pad, 1 << (size - 1).bit_length()) if size <= _LARGEST_PAD else size
+    flat = {}
+    for name, array in arrays.items():
+        own = array.shape[-1:] if name in core else ()
+        flat[name] = _pad(np.broadcast_to(array, shape + own).reshape(size, *own), padded)
+    return jax.tree.map(lambda out: np.asarray(out)[:size].reshape(shape + out.shape[1:])[()], function(**flat))
 
 
 def _pad(array: np.ndarray, size: int) -> np.ndarray:
-    out = np.ones(size)
-    out[: array.size] = array
-    out[array.size :] = array[:1] if array.size else 1.0
+    out = np.ones((size, *array.shape[1:]))
+    out[: len(array)] = array
+    out[len(array) :] = array[:1] if len(array) else 1.0
     return out

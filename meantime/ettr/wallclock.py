@@ -1,11 +1,8 @@
 """Mean and variance of the wall-clock hours of one run, in closed form."""
 
-import jax
-import jax.numpy as jnp
-
 from meantime.ettr.arrays import Array, ArrayLike, array_function
-from meantime.ettr.segments import cut
-from meantime.ettr.special import truncated_exponential
+from meantime.ettr.tasks import as_run, run_moments
+from meantime.ettr.waits import Waits
 
 
 @array_function("last_write")
@@ -18,6 +15,10 @@ def wallclock_moments(
     productive: ArrayLike,
     detection: ArrayLike = 0.0,
     queue: ArrayLike = 0.0,
+    detection_sd: ArrayLike = 0.0,
+    queue_sd: ArrayLike = 0.0,
+    hang_share: ArrayLike = 0.0,
+    hang_timeout: ArrayLike = 0.0,
     last_write: bool = True,
 ) -> tuple[Array, Array]:
     r"""Mean and variance of the wall-clock hours of one run, both exact.
@@ -27,9 +28,13 @@ def wallclock_moments(
 
         E[task] = x + m E[C]        Var[task] = m Var[C] + (m + m^2) E[C]^2
 
-    For the restart C is a truncated exponential time on (0, u0) plus d, for a segment a truncated
-    exponential time on (0, tau + w) plus d plus a whole restart. First restart and segments are
-    independent, so their means and variances add up; the mean is that of `renewal`.
+    For the restart C is a truncated exponential time on (0, u0) plus the wait D after a failure, for a
+    segment a truncated exponential time on (0, tau + w) plus D plus a whole restart. First restart and
+    segments are independent, so their means and variances add up; the mean is that of `renewal`. Of
+    the wait only mean and variance matter here, whatever its distribution::
+
+        E[D]   = (1 - h) detection + h hang_timeout + queue
+        Var[D] = (1 - h) detection_sd^2 + h (1 - h) (hang_timeout - detection)^2 + queue_sd^2
 
     Parameters
     ----------
@@ -44,9 +49,17 @@ def wallclock_moments(
     productive
         Productive hours of the run, finite.
     detection
-        Hours from a failure to its being noticed; d = detection + queue.
+        Mean hours from a failure to its being noticed.
     queue
-        Hours in the queue, at submission and after each failure.
+        Mean hours in the queue, at submission and after each failure.
+    detection_sd
+        Standard deviation of the detection in hours.
+    queue_sd
+        Standard deviation of one stay in the queue in hours.
+    hang_share
+        Share h of the failures that show as a standing run, noticed by a time-out in place of `detection`.
+    hang_timeout
+        Hours of that time-out.
     last_write
         Whether the run ends with a checkpoint write.
 
@@ -61,23 +74,5 @@ def wallclock_moments(
     InputError
         If a value is negative or not a number, or infinite where that has no meaning (NumPy input only).
     """
-    full, length, last = cut(interval, productive)
-    wait = detection + queue
-    nothing = jnp.zeros_like(hazard)
-    restarting = _task(hazard, restart, wait, nothing)
-    recovery = (wait + restarting[0], restarting[1])
-    segment = _task(hazard, length + write, *recovery)
-    ending = _task(hazard, last + (write if last_write else nothing), *recovery)
-    mean = queue + restarting[0] + jnp.where(full > 0, full * segment[0], 0) + ending[0]
-    variance = restarting[1] + jnp.where(full > 0, full * segment[1], 0) + ending[1]
-    return mean, variance
-
-
-def _task(
-    hazard: jax.Array, length: jax.Array, recovery_mean: jax.Array, recovery_variance: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    failures = jnp.expm1(hazard * length)
-    mean, variance, _ = truncated_exponential(hazard * length)
-    cost = length * mean + recovery_mean
-    spread = length * length * variance + recovery_variance
-    return length + failures * cost, failures * spread + failures * (1 + failures) * cost * cost
+    waits = Waits(detection, queue, detection_sd, queue_sd, hang_share, hang_timeout)
+    return run_moments(as_run(hazard, interval, write, restart, productive, last_write, waits))

@@ -7,33 +7,16 @@ severity before low, then the priority of the taxonomy, then the event nearest t
 kept.
 """
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import narwhals as nw
 import polars as pl
 
-from meantime.datasets.hits import check_severity, join_events, rank_hits, window_micros
-from meantime.datasets.scan import ROW, collect, open_events
-from meantime.datasets.taxonomy import UNATTRIBUTED, taxonomy, user_components
+from meantime.datasets.candidates import ALWAYS, WITH_EVENT, AttributionRule, find_failures
+from meantime.datasets.hits import check_severity
+from meantime.datasets.scan import ROW, open_events
+from meantime.datasets.taxonomy import taxonomy
 from meantime.units import Duration
-
-ALWAYS = ("NODE_FAIL",)
-"""States that are infrastructure failures by themselves."""
-WITH_EVENT = ("FAILED",)
-"""States that are infrastructure failures where an event explains them."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class AttributionRule:
-    """What counts as a failure of the infrastructure, see `attribute`."""
-
-    before: Duration = "10min"
-    after: Duration = "5min"
-    severity: str = "high"
-    always: tuple[str, ...] = ALWAYS
-    with_event: tuple[str, ...] = WITH_EVENT
 
 
 def attribute(
@@ -99,92 +82,3 @@ def attribute(
         .with_columns(pl.col("component").is_not_null().alias("infrastructure"), pl.col("co_causes").fill_null(none))
         .select(*jobs.columns, "infrastructure", "component", "co_causes", "failed_node")
     )
-
-
-def find_failures(
-    frame: nw.LazyFrame[Any],
-    events: nw.LazyFrame[Any] | None,
-    rule: AttributionRule,
-    *,
-    identity: Sequence[str],
-    table: pl.DataFrame | None = None,
-    kept: Sequence[str] = (),
-) -> pl.DataFrame:
-    """Find the infrastructure failures of a lazy frame; only these, and the events about them, are collected.
-
-    Parameters
-    ----------
-    frame
-        ``start`` and ``end`` in microseconds, ``state`` and where known ``nodes`` and ``cause``.
-    events
-        Of `meantime.datasets.scan.open_events`.
-    identity, kept
-        Columns that tell rows apart, and further ones to give back.
-
-    Returns
-    -------
-    pl.DataFrame
-        One row a failure: `identity`, `kept`, ``component``, ``co_causes``, ``failed_node``.
-    """
-    table = taxonomy() if table is None else table
-    names = frame.collect_schema().names()
-    state = nw.col("state")
-    possible = frame.filter(
-        state.is_in((*rule.always, *rule.with_event)) & ~nw.col("end").is_null() & ~nw.col("start").is_null()
-    )
-    carried = [name for name in dict.fromkeys((*identity, *kept, "state", "cause")) if name in names]
-    certain = state.is_in(rule.always)
-    if "cause" in names:
-        certain = certain | ~nw.col("cause").is_null()
-    known = collect(possible.filter(certain).select(*carried, *(["nodes"] if "nodes" in names else [])))
-    only: pl.Expr = pl.lit(None, dtype=pl.String)
-    if "nodes" in known.columns:
-        only = pl.when(pl.col("nodes").list.len() == 1).then(pl.col("nodes").list.first())
-    known = known.select(*carried, only.alias("__only"))
-    seen = _seen(possible, events, rule, carried, identity, table)
-    rows = pl.concat([known.drop("__only"), seen.select(carried)], how="vertical_relaxed").unique(
-        list(identity), keep="first", maintain_order=True
-    )
-    rows = rows.join(known.select(*identity, "__only"), on=list(identity), how="left", maintain_order="left")
-    rows = rows.join(
-        seen.select(*identity, "__winner", "__rest", "__node"), on=list(identity), how="left", maintain_order="left"
-    )
-    stated = pl.col("cause") if "cause" in names else pl.lit(None, dtype=pl.String)
-    others = pl.concat_list("__winner", "__rest").list.set_difference(pl.concat_list("component")).list.sort()
-    none = pl.lit([], dtype=pl.List(pl.String))
-    of_user = stated.is_in(user_components(table)).fill_null(False) & ~pl.col("state").is_in(rule.always)
-    return (
-        rows.filter(~of_user)
-        .with_columns(pl.coalesce(stated, "__winner", pl.lit(UNATTRIBUTED)).alias("component"))
-        .with_columns(pl.when(pl.col("__winner").is_not_null()).then(others).otherwise(none).alias("co_causes"))
-        .with_columns(
-            pl.coalesce(pl.when(pl.col("__winner") == pl.col("component")).then("__node"), "__only").alias(
-                "failed_node"
-            )
-        )
-        .select(*dict.fromkeys((*identity, *kept)), "component", "co_causes", "failed_node")
-        .sort(*identity)
-    )
-
-
-def _seen(
-    possible: nw.LazyFrame[Any],
-    events: nw.LazyFrame[Any] | None,
-    rule: AttributionRule,
-    carried: Sequence[str],
-    identity: Sequence[str],
-    table: pl.DataFrame,
-) -> pl.DataFrame:
-    """Give the possible failures at whose end an event was seen, with the components that win and lose."""
-    if events is None:
-        nothing = collect(possible.select(carried).head(0))
-        return nothing.with_columns(
-            pl.lit(None, dtype=pl.String).alias("__winner"),
-            pl.lit(None, dtype=pl.List(pl.String)).alias("__rest"),
-            pl.lit(None, dtype=pl.String).alias("__node"),
-        )
-    columns = [name for name in dict.fromkeys((*carried, "end", "nodes")) if name in possible.collect_schema().names()]
-    window = window_micros(rule.before, rule.after)
-    hits = collect(join_events(possible.select(columns), events, window=window, severity=rule.severity))
-    ranked = rank_hits(hits, identity, table)
-    return hits.select(carried).unique(list(identity)).join(ranked, on=list(identity))

@@ -9,8 +9,8 @@ import polars as pl
 import xarray as xr
 
 from meantime.datasets.assemble import account_rows, assemble, count_co_occurring, count_failures
-from meantime.datasets.attribution import AttributionRule, find_failures
 from meantime.datasets.calendar import calendar_exposure
+from meantime.datasets.candidates import AttributionRule, find_failures
 from meantime.datasets.exposure import add_bucket, as_time, as_times, last_period, period_length, sum_exposure
 from meantime.datasets.fates import FATE, USED, Census, Limits, log_edge, take_census, with_fates
 from meantime.datasets.hits import check_severity

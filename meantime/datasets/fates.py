@@ -6,6 +6,7 @@ cluster and number of GPUs.
 
 import dataclasses
 import datetime as dt
+import re
 from functools import reduce
 from typing import Any
 
@@ -24,6 +25,7 @@ WRONG = 10
 
 _SECOND = 1_000_000
 _ABSENT = {"submit": nw.Int64(), "n_gpus": nw.Int64(), "state": nw.String()}
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _EDGES = tuple(int(dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp()) * _SECOND for year in YEARS)
 
 
@@ -176,6 +178,7 @@ def log_edge(time: str | dt.datetime | None, name: str) -> int | None:
     if time is None:
         return None
     text = time if isinstance(time, str) else time.isoformat()
+    text = f"{text}T00:00:00" if _DATE.fullmatch(text) else text
     parsed = parse_times(pl.Series(name, [text]))
     if parsed.utc[0] is None:
         raise InputError(f"{name} is {time!r}; expected a time such as 2024-03-01T00:00:00 (UTC)")

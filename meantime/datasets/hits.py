@@ -48,7 +48,8 @@ def join_events(
     -------
     nw.LazyFrame
         One row for each event and end that it may explain: the columns of `ended`, with ``node`` in the
-        place of ``nodes``, and ``component``, ``high`` and ``distance``, microseconds from the end.
+        place of ``nodes``, and ``component``, ``high``, ``distance``, microseconds from the end, and ``late``,
+        whether the event came after it.
     """
     if "nodes" not in ended.collect_schema().names():
         raise InputError("events were given but the jobs have no node lists; add NodeList to sacct -o, or map nodes")
@@ -63,9 +64,10 @@ def join_events(
     at_nodes = at_nodes.with_columns((nw.col("end") - nw.col("end") % block).alias("block"))
     found = at_nodes.join(listed, on=["node", "block"], how="inner")
     inside = (nw.col("time") >= nw.col("end") - before) & (nw.col("time") <= nw.col("end") + after)
-    late = nw.col("time") - nw.col("end")
-    distance = nw.when(late < 0).then(-late).otherwise(late)
-    return found.filter(inside).with_columns(distance.alias("distance")).drop("block", "time")
+    lag = nw.col("time") - nw.col("end")
+    late = lag > 0
+    distance = nw.when(late).then(lag).otherwise(-lag)
+    return found.filter(inside).with_columns(distance.alias("distance"), late.alias("late")).drop("block", "time")
 
 
 def rank_hits(hits: pl.DataFrame, identity: Sequence[str], table: pl.DataFrame) -> pl.DataFrame:

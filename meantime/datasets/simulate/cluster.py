@@ -12,7 +12,7 @@ from meantime.datasets.simulate.hazards import draw_hazards
 from meantime.datasets.simulate.large import run_large
 from meantime.datasets.simulate.lemons import break_on_lemons, draw_lemons
 from meantime.datasets.simulate.mix import CODE, HIGH, draw_jobs
-from meantime.datasets.simulate.nodes import Placement, place
+from meantime.datasets.simulate.nodes import Placement, evict, place
 from meantime.datasets.simulate.plan import ClusterPlan
 from meantime.datasets.simulate.small import run_small
 from meantime.errors import InputError
@@ -48,7 +48,8 @@ def simulate_cluster(*, seed: int, plan: ClusterPlan | None = None, **changes: A
     Notes
     -----
     Simplified: jobs below 1/64 of the cluster wait a random time instead of for free nodes (where more nodes are
-    asked for than there are, attempts share some; ``truth.attrs["shared_nodes"]``); a failed node goes
+    asked for than there are, attempts share some, as do those that give way to a restart;
+    ``truth.attrs["shared_nodes"]``); a failed node goes
     back to work at once; a failure ends one attempt, also where small jobs share the node; submissions
     know no day and night; the log begins with an empty cluster. With lemons, what they break is not
     worked through again (see `meantime.datasets.simulate.lemons.break_on_lemons`).
@@ -75,6 +76,7 @@ def simulate_cluster(*, seed: int, plan: ClusterPlan | None = None, **changes: A
         n_nodes=plan.n_nodes,
         gpus_per_node=plan.gpus_per_node,
     )
+    placement = evict(placement, started.job, started.start, started.end, started.preempted_by)
     lemon = draw_lemons(rng, plan.n_nodes, plan.lemon_share)
     node = np.full(len(started), NONE)
     if lemon.any() and len(started):

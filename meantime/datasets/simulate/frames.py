@@ -43,7 +43,8 @@ class Simulation:
         per doubling; ``cell`` and ``rate`` (component, job_size) for all powers of two up to 1,048,576;
         ``lemon_factor`` (job_size), by which lemons raised the average rate of that size in this log
         (1 without lemons); ``lemon`` (node). Attributes: the seed, ``shared_nodes`` (the share of node
-        places on a full node, see `meantime.datasets.simulate.nodes.place`).
+        places on a full node, see `meantime.datasets.simulate.nodes.place`), ``first_order_gpu_hours`` and
+        ``second_order_gpu_hours`` (see `meantime.datasets.simulate.truth.true_losses`).
     log_end
         Latest time in the jobs table; running attempts are censored there.
     plan, seed
@@ -111,7 +112,7 @@ def assemble(
             "job_id", "attempt", pl.col("end").alias("time"), "node", "component", "n_gpus", "job_size", "state"
         ),
         table=true_table(plan, hazards, rows, log_end, seed),
-        truth=true_parameters(plan, hazards, jobs, started, placement, lemon, names, seed),
+        truth=true_parameters(plan, hazards, jobs, started, placement, lemon, names, rows, seed),
         log_end=log_end,
         plan=plan,
         seed=seed,

@@ -10,7 +10,8 @@ class Placement:
     """Node numbers of attempts, one entry for each node of each attempt, attempts in order.
 
     ``offset[i]`` to ``offset[i + 1]`` are the entries of attempt i, ascending.
-    ``shared`` is the share of node places that lie on a node which is full: more demand than nodes.
+    ``shared`` is the share of node places that may lie on a node which is full: more demand than nodes, or
+    moved by `evict` onto nodes that others held.
     """
 
     node: np.ndarray
@@ -62,6 +63,40 @@ def place(
         first = min(first + room, n_nodes - 1)
     rows = np.repeat(np.arange(len(nodes)), nodes)
     return Placement(node=_distinct(rows, result, n_nodes), offset=offset, shared=excess / len(result))
+
+
+def evict(
+    placement: Placement, job: np.ndarray, start: np.ndarray, end: np.ndarray, preempted_by: np.ndarray
+) -> Placement:
+    """Put attempts that gave way to the restart of a large job on nodes that this job then takes.
+
+    Who held these nodes until then is not moved out of the way: ``shared`` grows by their share of the time.
+
+    Parameters
+    ----------
+    placement
+        Of attempts, from `place`.
+    job, start, end, preempted_by
+        Shape (n,): the attempts' jobs, intervals, and the job that each gave way to (negative: none), which starts in
+        the second in which it ends.
+    """
+    node, count = placement.node.copy(), placement.count
+    seconds = count * (end - start)
+    moved = 0.0
+    restarts = dict(zip(zip(job.tolist(), start.tolist(), strict=True), range(len(job)), strict=True))
+    taken: dict[int, int] = {}
+    for victim in np.flatnonzero(preempted_by >= 0).tolist():
+        restart = restarts.get((int(preempted_by[victim]), float(end[victim])))
+        if restart is None or count[victim] > count[restart]:
+            continue
+        first = taken.get(restart, 0)
+        taken[restart] = first + int(count[victim])
+        places = (first + np.arange(count[victim])) % count[restart]
+        span = slice(placement.offset[victim], placement.offset[victim + 1])
+        node[span] = np.sort(placement.node[placement.offset[restart] + places])
+        moved += float(seconds[victim])
+    shared = placement.shared + moved / max(float(seconds.sum()), 1.0)
+    return Placement(node=node, offset=placement.offset, shared=shared)
 
 
 def _distinct(rows: np.ndarray, node: np.ndarray, n_nodes: int) -> np.ndarray:

@@ -13,6 +13,9 @@ from meantime.datasets.simulate.nodes import Placement
 from meantime.datasets.simulate.plan import ClusterPlan
 from meantime.datasets.table import build_table
 
+LOST = dt.timedelta(minutes=30)
+"""What a failure costs a job at most: half of the hour between checkpoints (arXiv 2410.21680, Figure 8)."""
+
 
 def true_table(plan: ClusterPlan, hazards: Hazards, rows: pl.DataFrame, log_end: dt.datetime, seed: int) -> xr.Dataset:
     """Count true failures and exposure by component and size.
@@ -47,6 +50,25 @@ def true_table(plan: ClusterPlan, hazards: Hazards, rows: pl.DataFrame, log_end:
     )
 
 
+def true_losses(rows: pl.DataFrame, most: dt.timedelta = LOST) -> dict[str, float]:
+    """Add up min(runtime, `most`) x GPUs of attempts that hardware ended, and of those that gave way to a restart.
+
+    Parameters
+    ----------
+    rows
+        Attempts with ``start``, ``end``, ``n_gpus``, ``component`` and ``preempted_by``.
+    most
+        What a job loses at most.
+    """
+    runtime = (pl.col("end") - pl.col("start")).dt.total_seconds()
+    hours = pl.min_horizontal(runtime, most.total_seconds()) * pl.col("n_gpus") / 3600
+    ended = rows.filter(pl.col("end").is_not_null() & pl.col("start").is_not_null())
+    return {
+        f"{order}_order_gpu_hours": float(ended.filter(pl.col(column).is_not_null()).select(hours.sum()).item())
+        for order, column in (("first", "component"), ("second", "preempted_by"))
+    }
+
+
 def true_parameters(
     plan: ClusterPlan,
     hazards: Hazards,
@@ -55,6 +77,7 @@ def true_parameters(
     placement: Placement,
     lemon: np.ndarray,
     names: pl.Series,
+    rows: pl.DataFrame,
     seed: int,
 ) -> xr.Dataset:
     """Collect rates, cells and lemons, and the factor by which lemons raised the rates of each size."""
@@ -76,5 +99,5 @@ def true_parameters(
             "lemon": ("node", lemon),
         },
         coords={"component": list(hazards.components), "job_size": SIZES, "node": names.to_numpy().astype(np.str_)},
-        attrs={"seed": seed, "shared_nodes": placement.shared},
+        attrs={"seed": seed, "shared_nodes": placement.shared, **true_losses(rows)},
     )

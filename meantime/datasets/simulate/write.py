@@ -70,6 +70,8 @@ def truth_document(cluster: Simulation) -> dict[str, Any]:
         "plan": {field.name: _plain(getattr(cluster.plan, field.name)) for field in dataclasses.fields(cluster.plan)},
         "log_end": cluster.log_end.strftime(TIME),
         "shared_nodes": truth.attrs["shared_nodes"],
+        "first_order_gpu_hours": truth.attrs["first_order_gpu_hours"],
+        "second_order_gpu_hours": truth.attrs["second_order_gpu_hours"],
         "components": {
             name: {
                 "rate_per_node_day_at_64_gpus": float(np.exp(truth["level"].values[k])),

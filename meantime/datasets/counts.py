@@ -3,7 +3,16 @@
 CSV, JSON lines or Parquet with ``failures`` and ``exposure_node_days``, and any of ``cluster``,
 ``component``, ``job_size``, ``period`` and ``node``. The exposure of a row is that of its cluster, job size, period
 and node, whatever the component: rows of several components repeat it, and it is not added up over them.
-A combination that is absent had no failure.
+A combination that is absent had no failure. A mapping (kind ``counts``, see `meantime.datasets.mapping`) gives columns
+under other names, and an exposure or a size that is one for all rows; the Llama 3 table reads with ::
+
+    kind = "counts"
+    [columns]
+    failures = "interruption_count"
+    [options]
+    cluster = "Llama 3"
+    exposure_node_days = 110592
+    job_size = 16384
 """
 
 from collections.abc import Mapping
@@ -17,6 +26,7 @@ from meantime.datasets.columns import text_column
 from meantime.datasets.dense import to_dense
 from meantime.datasets.exposure import size_bucket
 from meantime.datasets.frames import to_polars
+from meantime.datasets.mapping import MappingLike, load_mapping
 from meantime.datasets.ragged import LINE
 from meantime.datasets.raw import read_raw
 from meantime.datasets.source import PathLike
@@ -31,17 +41,25 @@ _TOLERANCE = 1e-9
 """Relative difference below which two exposures are the same number printed twice."""
 
 
-def read_counts(path: PathLike, *, gpus_per_node: int = 8, cluster: str = "cluster") -> xr.Dataset:
+def read_counts(
+    path: PathLike,
+    mapping: MappingLike | None = None,
+    *,
+    gpus_per_node: int | None = None,
+    cluster: str | None = None,
+) -> xr.Dataset:
     """Read a failure table from a file of counts.
 
     Parameters
     ----------
     path
         See the module's text for the columns.
+    mapping
+        Which column is which, and what is one for all rows.
     gpus_per_node
-        GPUs of a node.
+        GPUs of a node. Default: that of the mapping, else 8.
     cluster
-        Name of the cluster where no column gives it.
+        Name of the cluster where no column gives it. Default: that of the mapping, else ``cluster``.
 
     Raises
     ------
@@ -50,16 +68,27 @@ def read_counts(path: PathLike, *, gpus_per_node: int = 8, cluster: str = "clust
         finite, rows repeat a combination, or rows of the same cluster, size, period and node
         disagree on the exposure. The message names the rows.
     """
-    raw = read_raw(path)
+    plan = load_mapping(mapping if mapping is not None else {"kind": "counts"})
+    if plan.kind != "counts":
+        raise InputError(f'{path}: the mapping is one of {plan.kind}; expected kind = "counts"')
+    raw = read_raw(path, delimiter=plan.delimiter)
     if raw.quarantine.height:
         first = raw.quarantine.row(0, named=True)
         raise InputError(f"{raw.file}: line {first['line']}: {first['reason']}; expected a whole table of counts")
+    found = {name.strip(): name for name in raw.frame.columns}
+    if absent := [f"{new} = {old!r}" for new, old in plan.columns.items() if old not in found]:
+        raise InputError(f"{raw.file}: no column for {absent[0]}; the file has {', '.join(found)[:300]}")
+    frame = raw.frame.with_columns(pl.col(found[old]).alias(new) for new, old in plan.columns.items())
+    one = {"exposure_node_days": plan.exposure_node_days, "job_size": plan.job_size}
+    frame = frame.with_columns(
+        pl.lit(value).alias(name) for name, value in one.items() if value is not None and name not in frame.columns
+    )
     return _make(
-        raw.frame,
+        frame,
         where=raw.file,
         row="row" if raw.format == "parquet" else "line",
-        gpus_per_node=gpus_per_node,
-        cluster=cluster,
+        gpus_per_node=gpus_per_node or plan.gpus_per_node or 8,
+        cluster=cluster or plan.cluster or "cluster",
         source=raw.file,
         provenance={"format": f"counts ({raw.format})", "notes": list(raw.notes)},
     )

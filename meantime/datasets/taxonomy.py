@@ -8,12 +8,19 @@ its jobs have ended. The paper says that the most isolating of several causes wi
 order; the order here (``priority``, 1 wins) is ours: parts of the node that need a repair and are
 most likely the origin come first (a PCIe fault takes the GPU off the bus, and not the reverse; a lost
 GPU takes its link down), then links and storage, then software, then what has many causes.
+
+Users change and add components by a TOML file, see `load_components`; which driver errors belong to which component
+stands in `meantime.datasets.xids`.
 """
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
+from meantime.datasets.source import PathLike
+from meantime.datasets.toml_tables import read_toml
 from meantime.errors import InputError
 
 UNATTRIBUTED = "unattributed"
@@ -106,6 +113,59 @@ def taxonomy(extra: tuple[Component, ...] = ()) -> pl.DataFrame:
         },
         schema_overrides={"severity": SEVERITY, "domains": pl.List(pl.String)},
     )
+
+
+def load_components(path: PathLike) -> tuple[Component, ...]:
+    """Read components from a TOML file, for ``taxonomy(load_components("site.toml"))``.
+
+    ::
+
+        [component.coolant_pump]
+        symptom = "pump of the rack stopped"
+        domains = ["hardware"]
+        severity = "high"
+        priority = 0           # before all others
+
+        [component.ethernet_link]
+        severity = "high"      # the rest as shipped
+
+    Parameters
+    ----------
+    path
+        The file. Fields that it leaves out are those of the shipped component of that name; a new component needs all.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a field is unknown, missing or of the wrong type.
+    """
+    tables = read_toml(path, "[component.NAME] with symptom, domains, severity and priority").get("component", {})
+    if not isinstance(tables, Mapping):
+        raise InputError(f"{path}: component is {tables!r}; expected tables such as [component.pcie]")
+    known = {component.name: component for component in COMPONENTS}
+    made = tuple(_component(name, fields, known.get(name), path) for name, fields in tables.items())
+    taxonomy(made)
+    return made
+
+
+def _component(name: str, fields: Any, known: Component | None, path: PathLike) -> Component:
+    wanted: dict[str, type] = {"symptom": str, "domains": list, "severity": str, "priority": int}
+    where = f"{path}: [component.{name}]"
+    if not isinstance(fields, Mapping):
+        raise InputError(f"{where} is {fields!r}; expected a table")
+    for field, value in fields.items():
+        if field not in wanted:
+            raise InputError(f"{where} has {field!r}; expected {', '.join(wanted)}")
+        if not isinstance(value, wanted[field]) or isinstance(value, bool):
+            raise InputError(
+                f"{where}: {field} is {value!r}; expected {'a list of' if wanted[field] is list else 'a'} "
+                f"{'whole number' if wanted[field] is int else 'text'}"
+            )
+    values = {} if known is None else dataclasses.asdict(known)
+    values.update(fields, name=name)
+    if missing := [field for field in wanted if field not in values]:
+        raise InputError(f"{where} lacks {', '.join(missing)}; a component that is new needs all four")
+    return Component(**{**values, "domains": tuple(map(str, values["domains"]))})
 
 
 def user_components(table: pl.DataFrame) -> list[str]:

@@ -99,5 +99,5 @@ def bloom_table(log: Log, *, begin: str = "2022-03-11", until: str = "2022-07-04
 
 
 def _span(frame: pl.DataFrame) -> str:
-    days = frame["date"].drop_nulls().str.strip_chars()
-    return f"{days.min()} to {days.max()}"
+    days = frame["date"].drop_nulls().str.strip_chars().sort().to_list()
+    return f"{days[0]} to {days[-1]}" if days else "nothing"

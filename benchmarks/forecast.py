@@ -24,8 +24,18 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
+def grid() -> tuple[Any, Any, np.ndarray, np.ndarray]:
+    """Rates and plan for the library; failures per node-day (draws,) and GPUs (sizes,) for plain NumPy."""
+    from meantime.forecast import Plan, stated_rate
+
+    rate = np.random.default_rng(SEED).lognormal(np.log(6.5), 0.2, DRAWS)
+    gpus = 8 * np.unique(np.geomspace(1, 16384, 263).astype(int))[-SIZES:]
+    plan = Plan(restart=RESTARTS, checkpoint_interval=INTERVALS, detection="2min", checkpoint_write="30s")
+    return stated_rate(rate, gpus.tolist()), plan, rate / 1000, gpus
+
+
 def plain(rate: np.ndarray, gpus: np.ndarray) -> np.ndarray:
-    """What one writes first: the formula for all draws, sizes and plans at once, then mean and quantiles over the draws."""
+    """What one writes first: the formula for all draws, sizes and plans at once, then mean and quantiles."""
     restart = np.repeat([float(text[:-3]) / 60 for text in RESTARTS], len(INTERVALS))
     interval = np.tile([1 / 12, 1 / 6, 1 / 3, 1.0, 2.0], len(RESTARTS))
     lam = rate[:, None, None] * gpus[:, None] / 8 / 24
@@ -52,19 +62,16 @@ def plain_by_size(rate: np.ndarray, gpus: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    from meantime.forecast import Plan, expected_ettr, forecast_rates, stated_rate
+    from meantime.forecast import Plan, expected_ettr, forecast_rates
 
-    rate = np.random.default_rng(SEED).lognormal(np.log(6.5), 0.2, DRAWS)
-    gpus = 8 * np.unique(np.geomspace(1, 16384, 263).astype(int))[-SIZES:]
-    rates = stated_rate(rate, gpus.tolist())
-    plan = Plan(restart=RESTARTS, checkpoint_interval=INTERVALS, detection="2min", checkpoint_write="30s")
+    rates, plan, rate, gpus = grid()
     plans = len(RESTARTS) * len(INTERVALS)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, seed {SEED}")
 
     cold, _ = timed(lambda: expected_ettr(rates, plan))
     warm, result = min((timed(lambda: expected_ettr(rates, plan)) for _ in range(5)), key=lambda pair: pair[0])
-    slow, expected = timed(lambda: plain(rate / 1000, gpus))
-    spared, _ = timed(lambda: plain_by_size(rate / 1000, gpus))
+    slow, expected = timed(lambda: plain(rate, gpus))
+    spared, _ = timed(lambda: plain_by_size(rate, gpus))
     values = result["ettr"].values.reshape(expected.shape)
     print(f"expected ETTR, {DRAWS:,} draws x {gpus.size} sizes x {plans} plans: mean, median and 90 % bounds")
     print(f"  cold {cold:.2f} s (compiling), warm {warm:.3f} s")

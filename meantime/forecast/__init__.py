@@ -1,5 +1,7 @@
 """Forecasts: draws of failure rates carried through a plan to MTTF, ETTR and losses."""
 
+from meantime.forecast.draws import expected_draws as expected_draws
+from meantime.forecast.expected import expected_ettr as expected_ettr
 from meantime.forecast.forecast import forecast as forecast
 from meantime.forecast.forecast import forecast_rates as forecast_rates
 from meantime.forecast.output import to_csv as to_csv
@@ -18,6 +20,8 @@ __all__ = [
     "Uncertain",
     "checked_gpus",
     "ettr_point",
+    "expected_draws",
+    "expected_ettr",
     "flat_rows",
     "forecast",
     "forecast_rates",

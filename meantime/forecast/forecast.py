@@ -13,10 +13,9 @@ from meantime.errors import InputError
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.limits import notes_of
 from meantime.forecast.plan import DURATIONS, Plan
-from meantime.forecast.rates import checked_gpus, summed
+from meantime.forecast.rates import checked_gpus, hazards_of, summed
 from meantime.forecast.run import figures_of_size
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
-from meantime.units import HOURS_PER_DAY
 
 SCHEMA = "meantime.forecast/1"
 SEED = 0
@@ -129,11 +128,8 @@ def forecast_rates(
         raise InputError(
             f"{len(sizes):,} sizes x {grid.size:,} plans are too many; expected at most {MAX_CELLS:,} in all"
         )
-    nodes = np.array(sizes) / plan.gpus_per_node
-    hazards = draws * nodes / HOURS_PER_DAY
-    with ThreadPoolExecutor(
-        min(8, os.cpu_count() or 1)
-    ) as pool:  # the work is done in NumPy and JAX, outside Python's lock
+    hazards = hazards_of(draws, sizes, plan.gpus_per_node)
+    with workers() as pool:
         per_size = list(
             pool.map(
                 lambda hazard, size: figures_of_size(hazard, grid, gpus=size, seed=_seed_of(seed, size)),
@@ -150,9 +146,9 @@ def forecast_rates(
         dims = ("gpus", *(DIMENSION[field] for field in grid.lists), "figure")[: None if values.ndim == 3 else -1]
         data[name] = (dims, values.reshape(len(sizes), *grid.shape, *values.shape[2:]))
     largest = rate.attrs.get("largest_job_gpus")
-    data["nodes"] = ("gpus", np.ceil(nodes).astype(np.int64))
+    data["nodes"] = ("gpus", np.ceil(np.array(sizes) / plan.gpus_per_node).astype(np.int64))
     data["extrapolated"] = ("gpus", np.array([largest is not None and size > largest for size in sizes]))
-    result = xr.Dataset({name: data[name] for name in _DESCRIBED}, coords=_coordinates(sizes, grid))
+    result = xr.Dataset({name: data[name] for name in _DESCRIBED}, coords=coordinates(sizes, grid))
     for name, (unit, long_name) in _DESCRIBED.items():
         result[name].attrs = {"units": unit, "long_name": long_name}
     result.attrs = {
@@ -167,13 +163,13 @@ def forecast_rates(
     return result
 
 
-def _mttf(hazards: np.ndarray) -> np.ndarray:
-    """Figures of 1/hazard; its quantiles are the inverses of the hazard's, in reverse."""
-    with np.errstate(divide="ignore"):
-        return np.column_stack([(1 / hazards).mean(axis=0), 1 / summarise(hazards, axis=0)[:, [1, 3, 2]]])
+def workers() -> ThreadPoolExecutor:
+    """Return a pool of threads: the work is done in NumPy and JAX, outside Python's lock."""
+    return ThreadPoolExecutor(min(8, os.cpu_count() or 1))
 
 
-def _coordinates(sizes: list[int], grid: Grid) -> dict[str, Any]:
+def coordinates(sizes: list[int], grid: Grid) -> dict[str, Any]:
+    """Label the sizes, the fields of the plan (text and hours) and the figures of a forecast."""
     coordinates: dict[str, Any] = {"gpus": ("gpus", np.array(sizes, dtype=np.int64), {"long_name": "GPUs of the job"})}
     for name in DURATIONS:
         target = DIMENSION[name]
@@ -185,6 +181,12 @@ def _coordinates(sizes: list[int], grid: Grid) -> dict[str, Any]:
         else:
             coordinates |= {target: ((), texts[0]), f"{target}_hours": ((), lengths[0], hours)}
     return coordinates | {"figure": list(FIGURES)}
+
+
+def _mttf(hazards: np.ndarray) -> np.ndarray:
+    """Figures of 1/hazard; its quantiles are the inverses of the hazard's, in reverse."""
+    with np.errstate(divide="ignore"):
+        return np.column_stack([(1 / hazards).mean(axis=0), 1 / summarise(hazards, axis=0)[:, [1, 3, 2]]])
 
 
 def _model(record: dict[str, Any], cluster: str | None) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A plan as arrays: every combination of its lists a row, every uncertain value drawn."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
@@ -20,6 +21,9 @@ MAX_COMBINATIONS = 100_000
 class Grid:
     """The combinations of a plan's values, flattened in the order of `lists` (last fastest).
 
+    It holds the values of each field and says where each combination takes its own, so that its memory does
+    not grow with the number of combinations; `hours` lays out those from `start` to before `stop`.
+
     Parameters
     ----------
     lists
@@ -30,30 +34,58 @@ class Grid:
         For every field, the texts of its values.
     lengths
         For every field, its values in hours, NaN where optimal or uncertain.
-    hours
-        For every field, shape (combinations, 1), or (combinations, draws) if anything is uncertain.
+    drawn
+        For every field, its values in hours, shape (values, 1), or (values, draws) if any is uncertain.
         The checkpoint interval is NaN where it is to be chosen.
-    optimal
-        Where the checkpoint interval is to be chosen, shape (combinations, 1).
-    uncertain
-        Whether any value is drawn.
+    best
+        Where the checkpoint interval is to be chosen, shape (values,).
+    start, stop
+        The part of the combinations that `hours` and `optimal` give.
     """
 
     lists: tuple[str, ...]
     shape: tuple[int, ...]
     labels: Mapping[str, tuple[str, ...]]
     lengths: Mapping[str, tuple[float, ...]]
-    hours: Mapping[str, np.ndarray]
-    optimal: np.ndarray
-    uncertain: bool
+    drawn: Mapping[str, np.ndarray]
+    best: np.ndarray
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        """Number of combinations."""
+        return self.stop - self.start
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether any value is drawn."""
+        return any(values.shape[1] > 1 for values in self.drawn.values())
+
+    @property
+    def hours(self) -> dict[str, np.ndarray]:
+        """Every field in hours, shape (combinations, 1), or (combinations, draws) if any of its values is uncertain."""
+        return {name: values[self._at(name)] for name, values in self.drawn.items()}
+
+    @property
+    def optimal(self) -> np.ndarray:
+        """Where the checkpoint interval is to be chosen, shape (combinations, 1)."""
+        return self.best[self._at("checkpoint_interval"), None]
 
     def block(self, start: int, stop: int) -> Self:
-        """Return the grid with the combinations from `start` to before `stop` alone."""
-        hours = {name: values[start:stop] for name, values in self.hours.items()}
-        return replace(self, hours=hours, optimal=self.optimal[start:stop])
+        """Return the grid with the combinations from `start` to before `stop` of this one alone."""
+        return replace(self, start=self.start + start, stop=min(self.start + stop, self.stop))
+
+    def _at(self, name: str) -> np.ndarray:
+        """Which value of a field each combination takes."""
+        if name not in self.lists:
+            return np.zeros(self.size, dtype=int)
+        axis = self.lists.index(name)
+        fastest = math.prod(self.shape[axis + 1 :])
+        return np.arange(self.start, self.stop) // fastest % self.shape[axis]
 
 
-def grid_of(plan: Plan, n_draws: int, *, seed: int) -> Grid:
+def grid_of(plan: Plan, n_draws: int, *, seed: int, most: int = MAX_COMBINATIONS) -> Grid:
     """Lay out a plan.
 
     Parameters
@@ -64,6 +96,8 @@ def grid_of(plan: Plan, n_draws: int, *, seed: int) -> Grid:
         Number of posterior draws, each of which gets one draw of every uncertain value.
     seed
         Seed of those draws.
+    most
+        Largest number of combinations.
 
     Raises
     ------
@@ -71,30 +105,26 @@ def grid_of(plan: Plan, n_draws: int, *, seed: int) -> Grid:
         If there are too many combinations, or a distribution gives durations that cannot be.
     """
     shape = tuple(len(plan.values(name)) for name in plan.lists)
-    size = int(np.prod(shape, dtype=float))
-    if size > MAX_COMBINATIONS:
-        raise InputError(f"the plan's lists make {size:,} combinations; expected at most {MAX_COMBINATIONS:,}")
-    uncertain = any(isinstance(value, Uncertain) for name in DURATIONS for value in plan.values(name))
-    at = dict(zip(plan.lists, np.indices(shape).reshape(len(shape), size), strict=True))
-    hours = {}
+    size = math.prod(shape)
+    if size > most:
+        raise InputError(f"the plan's lists make {size:,} combinations; expected at most {most:,}")
+    drawn = {}
     for field, name in enumerate(DURATIONS):
         rows = [
             _row(value, name, n_draws, np.random.default_rng([seed, field, position]))
             for position, value in enumerate(plan.values(name))
         ]
         width = n_draws if any(row.size > 1 for row in rows) else 1
-        table = np.stack([np.broadcast_to(row, width) for row in rows])
-        hours[name] = table[at[name] if name in at else np.zeros(size, dtype=int)]
-    intervals = np.array([value == OPTIMAL for value in plan.values("checkpoint_interval")])
-    optimal = intervals[at["checkpoint_interval"]] if "checkpoint_interval" in at else np.repeat(intervals, size)
+        drawn[name] = np.stack([np.broadcast_to(row, width) for row in rows])
     return Grid(
         lists=plan.lists,
         shape=shape,
         labels={name: tuple(map(label, plan.values(name))) for name in DURATIONS},
         lengths={name: tuple(map(fixed_hours, plan.values(name))) for name in DURATIONS},
-        hours=hours,
-        optimal=optimal[:, None],
-        uncertain=uncertain,
+        drawn=drawn,
+        best=np.array([value == OPTIMAL for value in plan.values("checkpoint_interval")]),
+        start=0,
+        stop=size,
     )
 
 

@@ -2,10 +2,11 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from meantime import ettr
 
+SEARCHED = 24
+"""Shares into which draws are condensed for the search of an interval (see `meantime.forecast.hazards.condense`)."""
 _COARSE, _FINE = 25, 9
 
 
@@ -58,29 +59,6 @@ def best_interval(
     shift = jnp.where(bend < 0, 0.5 * (left - right) / jnp.where(bend < 0, bend, -1.0), 0.0)
     best = jnp.exp(jnp.clip(centre + half * jnp.clip(shift, -1.0, 1.0), low, high))
     return best if productive.shape[-1] > 1 else _in_equal_segments(best, weights, *terms)
-
-
-def condense(draws: np.ndarray, n_points: int = 128) -> tuple[np.ndarray, np.ndarray]:
-    """Replace draws by the means of equal shares of them in order, which keeps averages of smooth functions.
-
-    Parameters
-    ----------
-    draws
-        Shape (draws,).
-    n_points
-        Largest number of points to keep.
-
-    Returns
-    -------
-    tuple[numpy.ndarray, numpy.ndarray]
-        Points in rising order and their weights, which add up to 1.
-    """
-    ordered = np.sort(draws)
-    if ordered.size <= n_points:
-        return ordered, np.full(ordered.size, 1 / ordered.size)
-    starts = np.linspace(0, ordered.size, n_points, endpoint=False).astype(int)
-    counts = np.diff(starts, append=ordered.size)
-    return np.add.reduceat(ordered, starts) / counts, counts / ordered.size
 
 
 def _smooth(

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
-from meantime.units import PER_1000_NODE_DAYS
+from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS
 
 MAX_GPUS = 10_000_000
 
@@ -85,10 +85,30 @@ def summed(rate: xr.DataArray) -> np.ndarray:
     """
     if set(rate.dims) - {"component"} != {"sample", "gpus"} or "gpus" not in rate.coords:
         raise InputError(f"rate has dims {rate.dims}; expected (sample, component, gpus) with coordinate gpus")
-    total = rate.sum("component", skipna=False) if "component" in rate.dims else rate
-    draws = total.transpose("sample", "gpus").values.astype(float)
-    bad = np.argwhere(~(np.isfinite(draws) & (draws >= 0)))
-    if draws.size == 0 or bad.size:
+    parts = rate.transpose("sample", ..., "gpus").values.astype(float, copy=False)
+    draws = parts if parts.ndim == 2 else parts[:, 0] if parts.shape[1] == 1 else parts.sum(axis=1)
+    if draws.size == 0 or not (draws.min() >= 0 and draws.max() < np.inf):
+        bad = np.argwhere(~(np.isfinite(draws) & (draws >= 0)))
         where = f"sample {bad[0][0]}, {rate['gpus'].values[bad[0][1]]} GPUs" if bad.size else "no draws"
         raise InputError(f"rate cannot be used ({where}); expected finite failures per node-day, 0 or more")
     return draws
+
+
+def hazards_of(draws: np.ndarray, gpus: Sequence[int], gpus_per_node: int) -> np.ndarray:
+    """Return the hazards of jobs in failures per hour; part of a node counts as that part.
+
+    Parameters
+    ----------
+    draws
+        Failures per node-day, shape (samples, sizes).
+    gpus
+        Sizes of the jobs in GPUs.
+    gpus_per_node
+        GPUs of a node.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (samples, sizes).
+    """
+    return draws * (np.array(gpus) / gpus_per_node) / HOURS_PER_DAY

@@ -8,15 +8,14 @@ import numpy as np
 
 from meantime import ettr
 from meantime.forecast.grid import Grid
-from meantime.forecast.interval import best_interval, condense
+from meantime.forecast.hazards import condense, figures_at_nodes, nodes_of
+from meantime.forecast.interval import SEARCHED, best_interval
 from meantime.forecast.luck import TERMS, figures_of_runs, single_runs
-from meantime.intervals import LOWER, UPPER, summarise
+from meantime.intervals import summarise
 from meantime.units import HOURS_PER_DAY
 
 _BLOCK = 2_000_000
 """Largest number of plans x draws worked on at a time, which bounds memory to some hundred megabytes."""
-
-_QUANTILES = (0.5, LOWER, UPPER)
 
 
 def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> dict[str, np.ndarray]:
@@ -44,7 +43,7 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
         `days_to_finish`; and `chosen_interval` (hours), shape (plans,).
     """
     per_block = max(1, _BLOCK // hazard.size)
-    starts = range(0, grid.optimal.size, per_block)
+    starts = range(0, grid.size, per_block)
     blocks = [
         _figures(hazard, grid.block(start, start + per_block), gpus, np.random.default_rng([seed, start]))
         for start in starts
@@ -54,23 +53,24 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
 
 def _figures(hazard: np.ndarray, grid: Grid, gpus: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     n_draws = hazard.size
-    points, weights = (hazard, np.full(n_draws, 1 / n_draws)) if grid.uncertain else condense(hazard)
-    at = hazard if grid.uncertain else np.concatenate([hazard, np.quantile(hazard, _QUANTILES)])
-    terms = {name: grid.hours[name] for name in TERMS}
+    points, weights = (hazard, np.full(n_draws, 1 / n_draws)) if grid.uncertain else condense(hazard, SEARCHED, alone=8)
+    at, shares = (hazard, weights) if grid.uncertain else nodes_of(hazard)
+    hours = grid.hours
+    terms = {name: hours[name] for name in TERMS}
     with jax.enable_x64(True):
         arrays = _expected(
             jnp.asarray(at),
             jnp.asarray(points),
             jnp.asarray(weights),
             {name: jnp.asarray(value) for name, value in terms.items()},
-            jnp.asarray(grid.hours["checkpoint_interval"]),
+            jnp.asarray(hours["checkpoint_interval"]),
             jnp.asarray(grid.optimal),
             search=bool(grid.optimal.any()),
         )
     values = {name: np.asarray(value) for name, value in arrays.items()}
     used, chosen = values.pop("used"), values.pop("chosen")
     result = {
-        name: summarise(value) if grid.uncertain else _at_quantiles(value, n_draws) for name, value in values.items()
+        name: summarise(value) if grid.uncertain else figures_at_nodes(value, shares) for name, value in values.items()
     }
     expected_days = result.pop("expected_days")[:, 0]
     wallclock, productive = single_runs(hazard, used, terms, rng=rng)
@@ -118,13 +118,6 @@ def _expected(
         "used": used,
         "chosen": chosen,
     }
-
-
-def _at_quantiles(values: np.ndarray, n_draws: int) -> np.ndarray:
-    """Take the figures of functions of the hazard from their values at its draws and its quantiles."""
-    mean = values[:, :n_draws].mean(axis=1)
-    median, one, other = values[:, n_draws:].T
-    return np.stack([mean, median, np.minimum(one, other), np.maximum(one, other)], axis=-1)
 
 
 def _not_inside(runs: np.ndarray, expected: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 Columns: ``job_id`` str, ``attempt`` int (1, 2, ...), ``cluster`` str, ``submit``, ``start``, ``end`` UTC
 timestamps (start null: never ran; end null: still running when the log was written), ``n_nodes`` and
 ``n_gpus`` int (null: not known), ``state`` one of `STATES` (null: the log has no states); and where
-the log has them ``run_id``, ``nodes`` (list of names), ``user``, ``qos``, ``partition``, ``cause``,
+the log has them ``run_id``, ``name``, ``nodes`` (list of names), ``user``, ``qos``, ``partition``, ``cause``,
 ``preempted_by``.
 """
 
@@ -49,7 +49,7 @@ MAX_SIZE = 10_000_000
 TIMES = ("submit", "start", "end")
 SIZES = ("attempt", "n_nodes", "n_gpus")
 REQUIRED = ("job_id", "attempt", "cluster", *TIMES, "n_nodes", "n_gpus", "state")
-OPTIONAL = ("run_id", "nodes", "user", "qos", "partition", "cause", "preempted_by")
+OPTIONAL = ("run_id", "name", "nodes", "user", "qos", "partition", "cause", "preempted_by")
 EXTRA = ("elapsed",)
 """Not in the table, but used where a log has it: seconds from start to end."""
 

@@ -43,6 +43,7 @@ _RENAMED = {
     "elapsedraw": "elapsed",
     "cluster": "cluster",
     "nodelist": "nodes",
+    "jobname": "name",
     "user": "user",
     "qos": "qos",
     "partition": "partition",

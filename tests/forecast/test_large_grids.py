@@ -70,7 +70,7 @@ def test_figures_are_those_of_all_draws(posterior: str) -> None:
                 productive=720.0,
             )
             cell = result["ettr"].sel(gpus=size).isel(restart=restart, interval=interval)
-            step = 1 / 128 / 2 if posterior == "with zeros" else 1e-6  # from 1 to 0 within one share of the draws
+            step = 1 / 128 if posterior == "with zeros" else 1e-6  # from 1 to 0 within one share of the draws
             np.testing.assert_allclose(cell[0], exact[:-3].mean(), atol=step)
             np.testing.assert_allclose(cell[1:], exact[-3:], rtol=1e-9)
     assert (result["ettr"] > 0).all()

@@ -1,7 +1,7 @@
 """A whole fleet event by event: node ages, lemons, repair, spares, and jobs that compete for nodes.
 
 `plan` says what is simulated and `result` what comes back. Inside, `state` holds the arrays of one
-replicate, `ticks` its clock, `lives` draws lives and repairs, `queue` says what happens next, `nodes`,
+replicate, `ticks` its clock, `lives` draws lives and repairs, `agenda` says what happens next, `nodes`,
 `jobs` and `pool` change the state accordingly, `machine` puts one step together and `simulate` runs it.
 """
 

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from meantime.ettr.fleet.queue import Kind, Next
+from meantime.ettr.fleet.agenda import Kind, Next
 from meantime.ettr.fleet.state import Entry, Fleet, Jobs, Phase, Rules, Tasks
 from meantime.ettr.fleet.ticks import LONGEST, NEVER
 
@@ -40,7 +40,7 @@ def update_jobs(fleet: Fleet, rules: Rules, event: Next, struck: jax.Array, from
     stopped = failed & (jobs.phase == Phase.RUNNING)
 
     cause = jnp.where(evicted, Entry.PREEMPTED, Entry.LOST)
-    ledger, done = settle(jobs, tasks, now, touched & ~submitted, cause)
+    ledger, done = settle(jobs, tasks, now, touched & ~submitted, cause, ended)
     lack = jnp.where(evicted, 0, jobs.lack + failed - given)
     phase = jobs.phase
     phase = jnp.where(submitted | evicted, Phase.QUEUED, phase)
@@ -75,7 +75,7 @@ def settle(jobs: Jobs, tasks: Tasks, now: jax.Array, which: jax.Array, cause: ja
     """Enter the time since the last entry into the ledger of some jobs.
 
     Of the hours that a job ran, the restart and every segment that was finished and written count as what they
-    were; the rest counts as `cause`. A job at its very end has nothing left over.
+    were; the rest counts as `cause`. A job that `ended` finished its last segment too and has nothing left over.
 
     Returns
     -------
@@ -89,11 +89,9 @@ def settle(jobs: Jobs, tasks: Tasks, now: jax.Array, which: jax.Array, cause: ja
     segment = tasks.interval + tasks.write
     kept = jnp.minimum(worked // segment, tasks.full - jobs.done)
     rest = worked - kept * segment
-    ending = tasks.last + tasks.write
-    ended = (jobs.done + kept == tasks.full) & (rest >= ending) & (ran > 0)
     productive = kept * tasks.interval + jnp.where(ended, tasks.last, 0)
     writing = kept * tasks.write + jnp.where(ended, tasks.write, 0)
-    rest = jnp.where(ended, rest - ending, rest)
+    rest = jnp.where(ended, 0, rest)
     entries = {
         Entry.PRODUCTIVE: productive,
         Entry.WRITING: writing,
@@ -120,7 +118,7 @@ def _ticks_to_end(tasks: Tasks, done: jax.Array) -> jax.Array:
 def end_of_horizon(jobs: Jobs, rules: Rules) -> Jobs:
     """Close the ledgers of all jobs that are there at the end."""
     there = (jobs.phase != Phase.COMING) & (jobs.phase != Phase.DONE)
-    ledger, done = settle(jobs, rules.tasks, rules.horizon, there, jnp.int32(Entry.UNSAVED))
+    ledger, done = settle(jobs, rules.tasks, rules.horizon, there, jnp.int32(Entry.UNSAVED), jnp.bool_(False))
     return jobs._replace(ledger=ledger, done=done, since=jnp.where(there, rules.horizon, jobs.since))
 
 

@@ -1,5 +1,6 @@
 """Lives and repairs of nodes: Weibull in hours of operation, log-normal stages."""
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -56,14 +57,21 @@ def draw(key: jax.Array, node: jax.Array, now: jax.Array, lives: Lives) -> Draw:
     the jobs do, as long as it is powered for as long: two plans of one seed meet the same failures.
     """
     key = jax.random.fold_in(jax.random.fold_in(key, node), now)
-    life, stages, chance = jax.random.split(key, 3)
-    dtype = lives.shape.dtype
-    normal = jax.random.normal(stages, (2,), dtype)
-    manual = jax.random.uniform(chance, (), dtype) >= lives.automatic_share
-    first = lives.automatic[0] * jnp.exp(lives.automatic[1] * normal[0])
-    second = lives.manual[0] * jnp.exp(lives.manual[1] * normal[1])
-    repair = in_ticks(first + jnp.where(manual, second, 0), lives.per_hour)
-    return Draw(jax.random.exponential(life, (), dtype), repair, manual)
+    life, first, second, chance = jax.random.uniform(key, (4,), lives.shape.dtype)
+    manual = chance >= lives.automatic_share
+    hours = _stage(first, lives.automatic) + jnp.where(manual, _stage(second, lives.manual), 0)
+    return Draw(-jnp.log1p(-life), in_ticks(hours, lives.per_hour), manual)
+
+
+def _stage(uniform: jax.Array, stage: jax.Array) -> jax.Array:
+    """Log-normal hours."""
+    return stage[0] * jnp.exp(stage[1] * _normal(uniform))
+
+
+def _normal(uniform: jax.Array) -> jax.Array:
+    """Standard normal numbers from uniform ones on [0, 1)."""
+    lowest = jnp.nextafter(jnp.array(-1, uniform.dtype), jnp.array(0, uniform.dtype))
+    return math.sqrt(2) * jax.lax.erf_inv(jnp.maximum(2 * uniform - 1, lowest))
 
 
 def life(hazard: jax.Array, used: jax.Array, scale: jax.Array, shape: jax.Array) -> jax.Array:
@@ -98,9 +106,8 @@ def stationary(key: jax.Array, shape: jax.Array, nodes: int) -> tuple[jax.Array,
     tuple
         Ages and remaining lives, shape (replicates, nodes).
     """
-    places, lengths = jnp.moveaxis(jax.vmap(jax.random.split)(key), 1, 0)
-    length = _gamma(lengths, 1 + 1 / shape, nodes) ** (1 / shape)
-    place = jax.vmap(lambda one: jax.random.uniform(one, (nodes,), shape.dtype))(places)
+    length = _gamma(key, 1 + 1 / shape, nodes) ** (1 / shape)
+    place = jax.vmap(lambda one: jax.random.uniform(jax.random.fold_in(one, 0), (nodes,), shape.dtype))(key)
     return length * place, length * (1 - place)
 
 
@@ -121,16 +128,15 @@ def _gamma(keys: jax.Array, shape: jax.Array, nodes: int) -> jax.Array:
     def again(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         turn, done, value = state
 
-        def propose(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-            normals, tests = jax.random.split(jax.random.fold_in(key, turn))
-            normal = jax.random.normal(normals, (nodes,), shape.dtype)
-            return normal, jax.random.exponential(tests, (nodes,), shape.dtype)
+        def propose(key: jax.Array) -> jax.Array:
+            return jax.random.uniform(jax.random.fold_in(key, turn), (2, nodes), shape.dtype)
 
-        x, test = jax.vmap(propose)(keys)
+        normal, test = jnp.moveaxis(jax.vmap(propose)(keys), 1, 0)
+        x = _normal(normal)
         v = (1 + c * x) ** 3
         logarithm = jnp.log(jnp.where(v > 0, v, 1))
-        good = (v > 0) & (-test < x * x / 2 + d - d * v + d * logarithm)
+        good = (v > 0) & (jnp.log1p(-test) < x * x / 2 + d - d * v + d * logarithm)
         return turn + 1, done | good, jnp.where(done | ~good, value, d * v)
 
-    start = (jnp.int32(0), jnp.zeros((keys.shape[0], nodes), bool), jnp.ones((keys.shape[0], nodes), shape.dtype))
+    start = (jnp.int32(1), jnp.zeros((keys.shape[0], nodes), bool), jnp.ones((keys.shape[0], nodes), shape.dtype))
     return jax.lax.while_loop(rejected, again, start)[2]

@@ -3,10 +3,10 @@
 import jax
 import jax.numpy as jnp
 
+from meantime.ettr.fleet.agenda import Kind, next_event
 from meantime.ettr.fleet.jobs import end_of_horizon, update_jobs
 from meantime.ettr.fleet.nodes import update_node
 from meantime.ettr.fleet.pool import Exchange, exchange
-from meantime.ettr.fleet.queue import Kind, next_event
 from meantime.ettr.fleet.state import Account, Fleet, Phase, Rules, Settings
 from meantime.ettr.fleet.ticks import add_product, total
 

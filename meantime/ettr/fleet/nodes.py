@@ -5,8 +5,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from meantime.ettr.fleet.agenda import Kind, Next
 from meantime.ettr.fleet.lives import Draw, draw, life
-from meantime.ettr.fleet.queue import Kind, Next
 from meantime.ettr.fleet.state import Fleet, Owner, Rules, Settings
 from meantime.ettr.fleet.ticks import NEVER, in_ticks, total
 
@@ -51,14 +51,14 @@ def update_node(fleet: Fleet, rules: Rules, settings: Settings, event: Next) -> 
 
     new_owner = jnp.where(fails, Owner.REPAIR, jnp.where(given, event.job, Owner.IDLE))
     new_due = jnp.where(fails, now + chance.repair, jnp.where(repaired, now + new_life, due))
-    left = None
-    if settings.switched:
+    left = fleet.left
+    if left is not None:
         surplus = repaired & (idle_now >= rules.warm_spares)
-        kept = fleet.left[block, place]
+        kept = left[block, place]
         new_owner = jnp.where(surplus, Owner.OFF, jnp.where(switched_on, Owner.STARTING, new_owner))
         new_due = jnp.where(arrives | (given & from_off), now + kept, new_due)
         new_due = jnp.where(switched_on, now + rules.cold_start, jnp.where(surplus, NEVER, new_due))
-        left = fleet.left.at[block, place].set(jnp.where(surplus, new_life, kept))
+        left = left.at[block, place].set(jnp.where(surplus, new_life, kept))
     new_owner = jnp.where(changes, new_owner, owner).astype(jnp.int32)
     new_due = jnp.where(changes, new_due, due)
     row = jnp.where(jnp.arange(settings.block) == place, new_due, due_row)

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from meantime.errors import InputError
+from meantime.ettr.fleet.checks import check_hours, check_number, check_whole
 
 MOST_NODES = 1 << 20
 _QUANTILE_95 = 1.6448536269514722
@@ -47,13 +48,13 @@ class FleetJob:
     copies: int = 1
 
     def __post_init__(self) -> None:
-        _whole(self, "nodes", 1)
-        _whole(self, "copies", 1)
-        _whole(self, "priority", None)
-        _hours(self, "productive", positive=True, infinite=True)
-        _hours(self, "interval", positive=True)
+        check_whole(self, "nodes", 1)
+        check_whole(self, "copies", 1)
+        check_whole(self, "priority", None)
+        check_hours(self, "productive", positive=True, infinite=True)
+        check_hours(self, "interval", positive=True)
         for name in ("write", "restart", "submit"):
-            _hours(self, name)
+            check_hours(self, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +73,8 @@ class RepairStage:
     sigma: float = 0.0
 
     def __post_init__(self) -> None:
-        _hours(self, "median")
-        _hours(self, "sigma")
+        check_hours(self, "median")
+        check_hours(self, "sigma")
 
     @classmethod
     def between(cls, lower: float, upper: float) -> Self:
@@ -160,23 +161,23 @@ class FleetPlan:
     protected: float = 2.0
 
     def __post_init__(self) -> None:
-        _whole(self, "nodes", 1, MOST_NODES)
+        check_whole(self, "nodes", 1, MOST_NODES)
         object.__setattr__(self, "jobs", tuple(self.jobs))
         _check_jobs(self)
         _check_rates(self)
-        _hours(self, "horizon", positive=True)
+        check_hours(self, "horizon", positive=True)
         for name in ("cold_start", "detection", "swap", "protected", "lemon_factor"):
-            _hours(self, name)
+            check_hours(self, name)
         for name in ("lemon_share", "automatic_share"):
-            _hours(self, name, most=1)
-        if not 0.1 <= _number(self, "shape") <= 100:
+            check_hours(self, name, most=1)
+        if not 0.1 <= check_number(self, "shape") <= 100:
             raise InputError(f"shape is {self.shape}; expected a Weibull shape from 0.1 to 100")
         if self.age != "stationary":
-            _hours(self, "age")
+            check_hours(self, "age")
         if self.renews not in ("all", "manual", "none"):
             raise InputError(f'renews is {self.renews!r}; expected "all", "manual" or "none"')
         if self.warm_spares is not None:
-            _whole(self, "warm_spares", 0)
+            check_whole(self, "warm_spares", 0)
 
     @property
     def mean_repair(self) -> float:
@@ -211,27 +212,3 @@ def _check_rates(plan: FleetPlan) -> None:
         raise InputError(f"rate_per_node_day has the value {rates[bad][0]}; {expected}")
     if rates.ndim:
         object.__setattr__(plan, "rate_per_node_day", tuple(rates.tolist()))
-
-
-def _number(owner: Any, name: str) -> float:
-    value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or math.isnan(value):
-        raise InputError(f"{name} is {value!r}; expected a number")
-    return float(value)
-
-
-def _hours(owner: Any, name: str, *, positive: bool = False, infinite: bool = False, most: float = math.inf) -> None:
-    value = _number(owner, name)
-    if value < 0 or (positive and value == 0) or (math.isinf(value) and not infinite) or value > most:
-        least = "positive" if positive else "zero or positive"
-        limit = f", at most {most:g}" if most < math.inf else "" if infinite else " and finite"
-        raise InputError(f"{name} is {value}; expected a number, {least}{limit}")
-
-
-def _whole(owner: Any, name: str, least: int | None, most: int | None = None) -> None:
-    value = getattr(owner, name)
-    limits = (" from " + str(least) if least is not None else "") + (f" to {most}" if most is not None else "")
-    small = least is not None and isinstance(value, int | np.integer) and value < least
-    large = most is not None and isinstance(value, int | np.integer) and value > most
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or small or large:
-        raise InputError(f"{name} is {value!r}; expected a whole number{limits}")

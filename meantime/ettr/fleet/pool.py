@@ -20,15 +20,7 @@ class Exchange(NamedTuple):
     number: jax.Array
 
 
-class Pool(NamedTuple):
-    """What an exchange changes."""
-
-    owner: jax.Array
-    due: jax.Array | None
-    left: jax.Array | None
-    soonest: jax.Array | None
-    idle: jax.Array
-    off: jax.Array | None
+type _Pool = dict[str, jax.Array]
 
 
 def exchange(fleet: Fleet, wanted: Exchange, rules: Rules, settings: Settings) -> Fleet:
@@ -37,61 +29,59 @@ def exchange(fleet: Fleet, wanted: Exchange, rules: Rules, settings: Settings) -
     A job gets idle nodes that are powered before those that are off, and of each those with the lowest numbers.
     Of the nodes that come back, those with the lowest numbers stay powered.
     """
-    switched = settings.switched
-    pool = Pool(
-        owner=fleet.owner,
-        due=fleet.due if switched else None,
-        left=fleet.left,
-        soonest=fleet.soonest if switched else None,
-        idle=fleet.idle,
-        off=fleet.off if switched else None,
-    )
+    names = ("owner", "idle", *(("due", "left", "soonest", "off") if settings.switched else ()))
+    start = {name: getattr(fleet, name) for name in names}
 
-    def open_(state: tuple[Pool, jax.Array]) -> jax.Array:
+    def open_(state: tuple[_Pool, jax.Array]) -> jax.Array:
         return jnp.any(state[1] != 0)
 
-    def one(state: tuple[Pool, jax.Array]) -> tuple[Pool, jax.Array]:
+    def one(state: tuple[_Pool, jax.Array]) -> tuple[_Pool, jax.Array]:
         pool, number = state
         row = jnp.argmax(number != 0)
-        mine = jax.tree.map(lambda array: array[row], pool)
+        # The barriers keep the arrays of all replicates out of what is computed from one, so that they change in place.
+        mine = jax.lax.optimization_barrier(jax.tree.map(lambda array: array[row], pool))
         changed = _exchange(mine, wanted.job[row], number[row], fleet.now[row], rules)
+        changed = jax.lax.optimization_barrier(changed)
         pool = jax.tree.map(lambda array, new: array.at[row].set(new), pool, changed)
         return pool, number.at[row].set(0)
 
-    pool, _ = jax.lax.while_loop(open_, one, (pool, wanted.number))
-    return fleet._replace(**{name: value for name, value in pool._asdict().items() if value is not None})
+    pool, _ = jax.lax.while_loop(open_, one, (start, wanted.number))
+    return fleet._replace(**pool)
 
 
-def _exchange(pool: Pool, job: jax.Array, number: jax.Array, now: jax.Array, rules: Rules) -> Pool:
-    owner = pool.owner
-    idle, mine = owner == Owner.IDLE, owner == job
-    if pool.off is None:
-        taken = idle & (_rank(idle) < number)
-        owner = jnp.where(taken, job, jnp.where(mine & (number < 0), Owner.IDLE, owner))
-        return pool._replace(owner=owner, idle=_count(owner == Owner.IDLE))
-    off = owner == Owner.OFF
-    powered = total(pool.idle)
-    taken = (idle & (_rank(idle) < number)) | (off & (_rank(off) < number - powered))
-    released = mine & (number < 0)
-    surplus = released & (_rank(released) >= rules.warm_spares - powered)
-    due = jnp.where(surplus, NEVER, jnp.where(taken & off, now + pool.left, pool.due))
-    owner = jnp.where(taken, job, jnp.where(surplus, Owner.OFF, jnp.where(released, Owner.IDLE, owner)))
-    return Pool(
-        owner=owner,
-        due=due,
-        left=jnp.where(surplus, pool.due - now, pool.left),
-        soonest=jnp.min(due, 1),
-        idle=_count(owner == Owner.IDLE),
-        off=_count(owner == Owner.OFF),
-    )
+def _exchange(pool: _Pool, job: jax.Array, number: jax.Array, now: jax.Array, rules: Rules) -> _Pool:
+    owner = pool["owner"]
+    taken, released = _lowest(owner == Owner.IDLE, number), (owner == job) & (number < 0)
+    if "left" not in pool:
+        owner = jnp.where(taken, job, jnp.where(released, Owner.IDLE, owner))
+        return {"owner": owner, "idle": _count(owner == Owner.IDLE)}
+    powered = total(pool["idle"])
+    started = _lowest(owner == Owner.OFF, number - powered)
+    kept = _lowest(released, rules.warm_spares - powered)
+    surplus = released & ~kept
+    due = jnp.where(surplus, NEVER, jnp.where(started, now + pool["left"], pool["due"]))
+    owner = jnp.where(taken | started, job, jnp.where(surplus, Owner.OFF, jnp.where(kept, Owner.IDLE, owner)))
+    return {
+        "owner": owner,
+        "due": due,
+        "left": jnp.where(surplus, pool["due"] - now, pool["left"]),
+        "soonest": jnp.min(due, 1),
+        "idle": _count(owner == Owner.IDLE),
+        "off": _count(owner == Owner.OFF),
+    }
 
 
-def _rank(wanted: jax.Array) -> jax.Array:
-    """How many of the wanted nodes have a lower number, for each node."""
-    counts = wanted.astype(jnp.int32)
-    inside = jnp.cumsum(counts, axis=1)
-    blocks = inside[:, -1]
-    return inside - counts + (jnp.cumsum(blocks) - blocks)[:, None]
+def _lowest(wanted: jax.Array, number: jax.Array) -> jax.Array:
+    """The `number` wanted nodes with the lowest numbers; all of them if there are fewer."""
+    counts = _count(wanted)
+    ends = jnp.cumsum(counts)
+    number = jnp.minimum(number, ends[-1])
+    block = jnp.argmax(ends >= number)
+    inside = jnp.cumsum(wanted[block].astype(jnp.int32))
+    place = jnp.argmax(inside >= number - ends[block] + counts[block])
+    rows, columns = jnp.indices(wanted.shape, dtype=jnp.int32, sparse=True)
+    before = (rows < block) | ((rows == block) & (columns <= place))
+    return wanted & before & (number > 0)
 
 
 def _count(wanted: jax.Array) -> jax.Array:

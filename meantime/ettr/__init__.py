@@ -4,26 +4,44 @@ Every function broadcasts its arguments. NumPy in, float64 NumPy out, whatever J
 JAX arrays or tracers in, JAX arrays of their own precision out, so that `jit`, `vmap` and `grad` work.
 """
 
+from meantime.ettr.asynchronous import SynchronousPlan, asynchronous, optimal_asynchronous_interval
+from meantime.ettr.corruption import checkpoints_to_keep, corrupted, optimal_corrupted_interval
 from meantime.ettr.distribution import wallclock_cdf, wallclock_quantile
 from meantime.ettr.events import simulate
+from meantime.ettr.fleet import FleetJob, FleetPlan, FleetResult, RepairStage, simulate_fleet
 from meantime.ettr.hazard import hazard_of, mttf
 from meantime.ettr.kokolis import kokolis
+from meantime.ettr.limited import limited
 from meantime.ettr.luck import sample_wallclock
 from meantime.ettr.optimum import daly, optimal_interval, young
 from meantime.ettr.quantile import quantiles
 from meantime.ettr.renewal import renewal
+from meantime.ettr.robust import robust_interval
 from meantime.ettr.wallclock import wallclock_moments
 
 __all__ = [
+    "FleetJob",
+    "FleetPlan",
+    "FleetResult",
+    "RepairStage",
+    "SynchronousPlan",
+    "asynchronous",
+    "checkpoints_to_keep",
+    "corrupted",
     "daly",
     "hazard_of",
     "kokolis",
+    "limited",
     "mttf",
+    "optimal_asynchronous_interval",
+    "optimal_corrupted_interval",
     "optimal_interval",
     "quantiles",
     "renewal",
+    "robust_interval",
     "sample_wallclock",
     "simulate",
+    "simulate_fleet",
     "wallclock_cdf",
     "wallclock_moments",
     "wallclock_quantile",

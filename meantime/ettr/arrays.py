@@ -31,10 +31,13 @@ UNITS = {
     "productive": "hours, 'inf' for a run without end",
     "lifetime": "hours, 'inf' for no limit",
     "preemption": "preemptions per hour",
+    "corruption": "silent corruptions per hour of the whole job",
+    "latency": "a number of checkpoints",
+    "weights": "weights",
 }
 _MAY_BE_INFINITE = frozenset({"interval", "productive", "lifetime"})
 _POSITIVE = frozenset({"productive", "lifetime"})
-_SHARES = frozenset({"hang_share", "probabilities", "slowdown"})
+_SHARES = frozenset({"hang_share", "probabilities", "probability", "slowdown"})
 _SMALLEST_PAD, _LARGEST_PAD = 1 << 4, 1 << 16
 
 
@@ -71,7 +74,8 @@ def array_function[**P](
             arrays = {name: value for name, value in bound.arguments.items() if name not in static}
             fixed = {name: value for name, value in bound.arguments.items() if name in static}
             if any(isinstance(value, jax.Array) for value in arrays.values()):
-                return compiled(**as_jax(arrays), **fixed)
+                given = as_jax(arrays)
+                return compiled(**given | {name: jnp.atleast_1d(given[name]) for name in core}, **fixed)
             with jax.enable_x64(True):
                 checked = as_numpy(arrays, core=core)
                 return _through_numpy(functools.partial(compiled, **fixed), checked, core, smallest_pad)

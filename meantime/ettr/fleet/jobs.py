@@ -71,7 +71,9 @@ def update_jobs(fleet: Fleet, rules: Rules, event: Next, struck: jax.Array, from
     )
 
 
-def settle(jobs: Jobs, tasks: Tasks, now: jax.Array, which: jax.Array, cause: jax.Array) -> tuple[jax.Array, jax.Array]:
+def settle(
+    jobs: Jobs, tasks: Tasks, now: jax.Array, which: jax.Array, cause: jax.Array, ended: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     """Enter the time since the last entry into the ledger of some jobs.
 
     Of the hours that a job ran, the restart and every segment that was finished and written count as what they

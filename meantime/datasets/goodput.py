@@ -85,11 +85,11 @@ def goodput(
     first = {"failures": failed.height, "gpu_hours": float(failed["lost"].sum())}
     second = _second_order(ran, tolerance)
     wasted = first["gpu_hours"] + second["gpu_hours"]
-    days = (edge - ran["start"].min()).total_seconds() / 86_400  # type: ignore[operator]
-    capacity = None if total_gpus is None else total_gpus * days * 24
+    begin = min(ran["start"].to_list())
+    capacity = None if total_gpus is None else total_gpus * (edge - begin).total_seconds() / 3600
     return {
         "source": log.source,
-        "log_start": ran["start"].min().isoformat(),  # type: ignore[union-attr]
+        "log_start": begin.isoformat(),
         "log_end": edge.isoformat(),
         "gpu_hours": busy,
         "capacity_gpu_hours": capacity,

@@ -11,6 +11,7 @@ from meantime.datasets.exposure import add_bucket, add_runtime, find_log_end
 from meantime.datasets.failure_table import Rule, failure_table, why_no_rates
 from meantime.datasets.frames import as_events, as_jobs
 from meantime.datasets.log import Log
+from meantime.datasets.quality import check_quality
 from meantime.datasets.table import check_table
 from meantime.datasets.taxonomy import UNATTRIBUTED
 from meantime.units import PER_1000_NODE_DAYS, Duration
@@ -42,6 +43,7 @@ def summarise(
     severity: str = "high",
     rule: Rule | None = None,
     min_runtime: Duration = "0s",
+    quality: bool = False,
 ) -> dict[str, Any]:
     """Describe a log of jobs, or a failure table.
 
@@ -54,6 +56,8 @@ def summarise(
         As in `meantime.datasets.failure_table.failure_table`.
     rule
         As there. Default: ``"infrastructure"``, or ``"interruption"`` if the log has no states.
+    quality
+        Whether to look for what is odd about the log, see `meantime.datasets.quality.check_quality`.
 
     Returns
     -------
@@ -66,7 +70,8 @@ def summarise(
         - ``exposure``: ``node_days``, ``gpu_hours``, ``gpus_per_node``; None if GPUs are not known;
         - ``sizes``: attempts, GPU time, node-days, failures and rate by job size;
         - ``components``: failures, failures in which it was seen but lost to another, and rate by component;
-        - ``failures``: ``total``, ``rule``, ``unattributed``; None if there is no exposure.
+        - ``failures``: ``total``, ``rule``, ``unattributed``; None if there is no exposure;
+        - ``quality``: the findings, if asked for.
 
         Rates are per 1,000 node-days. The reason for missing rates is among the notes.
     """
@@ -85,6 +90,8 @@ def summarise(
         "attempts": table.height,
         "clusters": sorted(table["cluster"].unique().to_list()),
     }
+    if quality:
+        out["quality"] = check_quality(log, reported, gpus_per_node=gpus_per_node)["findings"]
     if table.select(pl.all_horizontal(pl.col("submit", "start", "end").is_null().all())).item():
         return out
     end = find_log_end(table, None)

@@ -4,6 +4,17 @@ from meantime.forecast.draws import expected_draws as expected_draws
 from meantime.forecast.expected import expected_ettr as expected_ettr
 from meantime.forecast.forecast import forecast as forecast
 from meantime.forecast.forecast import forecast_rates as forecast_rates
+from meantime.forecast.lemons import lemon_removal as lemon_removal
+from meantime.forecast.mitigate import mitigate as mitigate
+from meantime.forecast.mitigate import mitigate_rates as mitigate_rates
+from meantime.forecast.mitigations import AsyncCheckpoint as AsyncCheckpoint
+from meantime.forecast.mitigations import CheaperCheckpoint as CheaperCheckpoint
+from meantime.forecast.mitigations import FasterDetection as FasterDetection
+from meantime.forecast.mitigations import FasterRestart as FasterRestart
+from meantime.forecast.mitigations import HotSpares as HotSpares
+from meantime.forecast.mitigations import Mitigation as Mitigation
+from meantime.forecast.mitigations import RemoveLemons as RemoveLemons
+from meantime.forecast.mitigations import ScaleComponent as ScaleComponent
 from meantime.forecast.output import to_csv as to_csv
 from meantime.forecast.output import to_json as to_json
 from meantime.forecast.plan import Plan as Plan
@@ -16,7 +27,15 @@ from meantime.forecast.rows import to_rows as to_rows
 from meantime.forecast.uncertain import Uncertain as Uncertain
 
 __all__ = [
+    "AsyncCheckpoint",
+    "CheaperCheckpoint",
+    "FasterDetection",
+    "FasterRestart",
+    "HotSpares",
+    "Mitigation",
     "Plan",
+    "RemoveLemons",
+    "ScaleComponent",
     "Uncertain",
     "checked_gpus",
     "ettr_point",
@@ -25,6 +44,9 @@ __all__ = [
     "flat_rows",
     "forecast",
     "forecast_rates",
+    "lemon_removal",
+    "mitigate",
+    "mitigate_rates",
     "notes",
     "stated_rate",
     "to_csv",

@@ -11,7 +11,7 @@ import xarray as xr
 
 from meantime.errors import InputError
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
-from meantime.forecast.limits import notes_of
+from meantime.forecast.limits import notes_of, unconverged
 from meantime.forecast.plan import DURATIONS, Plan
 from meantime.forecast.rates import checked_gpus, hazards_of, summed
 from meantime.forecast.run import figures_of_size
@@ -78,11 +78,8 @@ def forecast(
     data = tree["fit_data"].attrs if "fit_data" in tree else {}
     result = forecast_rates(rate, plan, seed=seed, data_gpus_per_node=data.get("gpus_per_node"))
     record = provenance(tree)
-    result.attrs["model"] = json.dumps(_model(record, cluster))
-    if record.get("diagnostics", {}).get("converged") is False:
-        result.attrs["notes"] = "\n".join(
-            filter(None, ["The fit did not converge: these figures cannot be relied on.", result.attrs["notes"]])
-        )
+    result.attrs["model"] = json.dumps(model_of(record, cluster))
+    result.attrs["notes"] = "\n".join([*unconverged(record), *filter(None, [result.attrs["notes"]])])
     return result
 
 
@@ -183,15 +180,16 @@ def coordinates(sizes: list[int], grid: Grid) -> dict[str, Any]:
     return coordinates | {"figure": list(FIGURES)}
 
 
+def model_of(record: dict[str, Any], cluster: str | None) -> dict[str, Any]:
+    """Return what results keep of the record of a fit."""
+    kept = {key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record}
+    return kept | ({"cluster": cluster} if cluster else {})
+
+
 def _mttf(hazards: np.ndarray) -> np.ndarray:
     """Figures of 1/hazard; its quantiles are the inverses of the hazard's, in reverse."""
     with np.errstate(divide="ignore"):
         return np.column_stack([(1 / hazards).mean(axis=0), 1 / summarise(hazards, axis=0)[:, [1, 3, 2]]])
-
-
-def _model(record: dict[str, Any], cluster: str | None) -> dict[str, Any]:
-    kept = {key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record}
-    return kept | ({"cluster": cluster} if cluster else {})
 
 
 def _seed_of(seed: int, size: int) -> int:

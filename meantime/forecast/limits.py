@@ -1,5 +1,8 @@
 """What a reader of a forecast should be told in words."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -45,6 +48,13 @@ def notes_of(
             f"The first-order form of Kokolis et al. is below 0 for {_listed(negative)}; it is there to compare with."
         )
     return notes
+
+
+def unconverged(record: Mapping[str, Any]) -> list[str]:
+    """Return the warning that results of an unconverged fit carry, or nothing."""
+    if record.get("diagnostics", {}).get("converged") is False:
+        return ["The fit did not converge: these figures cannot be relied on."]
+    return []
 
 
 def _listed(sizes: np.ndarray) -> str:

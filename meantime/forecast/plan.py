@@ -114,9 +114,20 @@ class Plan:
         return cls(**{name: _from_json(value, name) for name, value in content.items()})
 
 
-def label(value: str | Uncertain) -> str:
+def duration_of(value: Value, name: str) -> str | Uncertain:
+    """Return a duration as plans hold it: text with its unit, or `Uncertain`.
+
+    Raises
+    ------
+    InputError
+        Naming the field, its value and what would be accepted.
+    """
+    return _value(value, name)
+
+
+def label(value: Any) -> str:
     """Return the text that names a plan's value in tables and coordinates."""
-    return value.label if isinstance(value, Uncertain) else value
+    return value.label if isinstance(value, Uncertain) else str(value)
 
 
 def fixed_hours(value: str | Uncertain) -> float:

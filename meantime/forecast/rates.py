@@ -94,6 +94,25 @@ def summed(rate: xr.DataArray) -> np.ndarray:
     return draws
 
 
+def with_components(rate: xr.DataArray) -> xr.DataArray:
+    """Return rates with the dims (sample, component, gpus), the one component being "all" where there was none.
+
+    Raises
+    ------
+    InputError
+        As `summed`, and if components have no names.
+    """
+    summed(rate)
+    if "component" not in rate.dims:
+        rate = rate.expand_dims(component=["all"])
+    if "component" not in rate.coords:
+        raise InputError("rate has no names of components; expected a coordinate component")
+    rates = rate.transpose("sample", "component", "gpus").astype(float)
+    if not (rates.values >= 0).all():
+        raise InputError("rate of a component is negative; expected failures per node-day, 0 or more")
+    return rates
+
+
 def hazards_of(draws: np.ndarray, gpus: Sequence[int], gpus_per_node: int) -> np.ndarray:
     """Return the hazards of jobs in failures per hour; part of a node counts as that part.
 

@@ -11,7 +11,7 @@ from meantime.datasets.ragged import LINE
 
 
 def merge_logs(logs: Sequence[Log], *, attempts_given: bool = False) -> Log:
-    """Put logs together; rows that stand in several of them count once.
+    """Put logs together; jobs and events that stand in several of them count once.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def merge_logs(logs: Sequence[Log], *, attempts_given: bool = False) -> Log:
         If the logs are of different kinds, or there is none.
     """
     joined = join_logs(logs)
-    if len(logs) == 1:
+    if len(logs) == 1 or joined.kind in ("outages", "lives"):
         return joined
     if joined.kind == "events":
         table = joined.table.unique(keep="first", maintain_order=True)

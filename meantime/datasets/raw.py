@@ -11,6 +11,7 @@ import polars as pl
 from meantime.datasets.columns import Texts
 from meantime.datasets.frames import row_texts
 from meantime.datasets.header import find_header
+from meantime.datasets.json_items import split_items
 from meantime.datasets.log import empty_quarantine, make_quarantine
 from meantime.datasets.ragged import LINE
 from meantime.datasets.records import line_texts, read_records
@@ -31,14 +32,9 @@ class RawTable:
     notes: tuple[str, ...] = ()
 
 
-def column_names(path: PathLike) -> tuple[list[str], str]:
-    """Give the names of the columns of a file, and ``csv``, ``jsonl`` or ``parquet``."""
-    if is_parquet(path):
-        return list(_parquet(path, schema_only=True).columns), "parquet"
-    data = read_bytes(path, head=True)
-    if data.lstrip()[:1] in (b"{", b"["):
-        return _read_jsonl(data[: _json_sample_end(data)], str(path)).frame.columns, "jsonl"
-    return [name for name in find_header(data).names if name], "csv"
+def parquet_names(path: PathLike) -> list[str]:
+    """Give the names of the columns of a Parquet file."""
+    return list(_parquet(path, schema_only=True).columns)
 
 
 def read_raw(path: PathLike, *, delimiter: str | None = None) -> RawTable:
@@ -83,20 +79,9 @@ def _parquet(path: PathLike, *, schema_only: bool = False) -> pl.DataFrame:
         raise InputError(f"{path}: is a damaged Parquet file ({reason}); expected {ACCEPTED}") from error
 
 
-def _json_sample_end(data: bytes) -> int:
-    """Find the end of the last whole line among the first hundred."""
-    position = 0
-    for _ in range(100):
-        following = data.find(b"\n", position) + 1
-        if following == 0:
-            return position or len(data)
-        position = following
-    return position
-
-
 def _read_jsonl(data: bytes, file: str) -> RawTable:
     if data.lstrip()[:1] == b"[":
-        raise InputError(f"{file}: is one JSON array; expected JSON lines, one object a line (jq -c '.[]' makes them)")
+        return _read_array(data, file)
     texts = partial(line_texts, data)
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     try:
@@ -107,6 +92,17 @@ def _read_jsonl(data: bytes, file: str) -> RawTable:
         numbered = frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(LINE))
         return RawTable(frame=numbered, file=file, format="jsonl", texts=texts)
     return _read_jsonl_slowly(data, file, texts)
+
+
+def _read_array(data: bytes, file: str) -> RawTable:
+    """Read one JSON array of objects; `LINE` is the number of the object."""
+    items = split_items(data.decode("utf-8", errors="replace"), None, lambda _: True, "object", file=file)
+    if not items.objects:
+        raise InputError(f"{file}: the JSON array holds no object; expected {ACCEPTED}")
+    names = dict.fromkeys(name for item in items.objects for name in item if name != LINE)
+    columns = {name: _column([_plain(item.get(name)) for item in items.objects]) for name in names}
+    frame = pl.DataFrame(columns).with_columns(pl.Series(LINE, items.numbers, dtype=pl.Int64))
+    return RawTable(frame=frame, file=file, format="json", texts=items.texts, quarantine=items.quarantine)
 
 
 def _read_jsonl_slowly(data: bytes, file: str, texts: Texts) -> RawTable:

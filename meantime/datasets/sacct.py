@@ -23,8 +23,11 @@ Decisions, each also in the notes of the log where it was taken:
 - States: see `meantime.datasets.slurm`.
 """
 
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 
+from meantime.datasets.columns import Texts
 from meantime.datasets.header import Header, find_header
 from meantime.datasets.jobs import Conventions, jobs_log
 from meantime.datasets.log import Log, add_counts
@@ -87,29 +90,71 @@ def read_sacct(
     fields = {name.lower(): column for name, column in reversed(list(zip(header.names, header.columns, strict=True)))}
     _check_fields(fields, header, file)
     records = read_records(data, header, file=file)
+    return slurm_jobs(
+        records.frame,
+        fields,
+        file=file,
+        format="sacct",
+        texts=lambda lines: line_texts(data, lines),
+        conventions=Conventions(cluster=cluster, timezone=timezone),
+        gpus_per_node=gpus_per_node,
+        quarantine=records.quarantine,
+        folded=records.folded,
+        notes=records.notes,
+    )
+
+
+def slurm_jobs(
+    frame: pl.DataFrame,
+    fields: Mapping[str, str],
+    *,
+    file: str,
+    format: str,
+    texts: Texts,
+    conventions: Conventions,
+    gpus_per_node: int | None,
+    quarantine: pl.DataFrame,
+    folded: Mapping[str, int],
+    notes: Sequence[str],
+) -> Log:
+    """Make the jobs table of rows with sacct's fields, wherever they come from.
+
+    Parameters
+    ----------
+    frame
+        The fields as text (NodeList may be lists of names), and `LINE`.
+    fields
+        From sacct's names in small letters to the columns of `frame`; jobid or jobidraw, state, start, end are there.
+    file, format, texts, conventions, quarantine, folded
+        As in `meantime.datasets.jobs.jobs_log`.
+    gpus_per_node
+        GPUs of a node, for clusters whose TRES do not track GPUs.
+    notes
+        What the reader has decided.
+    """
     identity = fields.get("jobid") or fields["jobidraw"]
-    steps = records.frame[identity].str.contains(".", literal=True)
-    rows = records.frame.filter(~steps)
-    notes = list(records.notes)
+    steps = frame[identity].str.contains(".", literal=True).fill_null(False)
+    rows = frame.filter(~steps)
+    said = list(notes)
     if rows.is_empty():
-        notes.append(_NO_JOBS if records.frame.height else "the file has no rows below its header")
-    sizes = _sizes(rows, fields, gpus_per_node, notes)
+        said.append(_NO_JOBS if frame.height else "the file has no rows below its header")
+    sizes = _sizes(rows, fields, gpus_per_node, said)
     raw = rows.select(
         pl.col(identity).alias("job_id"),
         *(pl.col(fields[name]).alias(new) for name, new in _RENAMED.items() if name in fields),
         LINE,
     ).with_columns(sizes)
-    _note_restarts(rows, fields, identity, notes)
+    _note_restarts(rows, fields, identity, said)
     return jobs_log(
         raw,
         file=file,
-        format="sacct",
-        texts=lambda lines: line_texts(data, lines),
-        states=state_map(raw["state"].unique().to_list()),
-        conventions=Conventions(cluster=cluster, timezone=timezone),
-        quarantine=records.quarantine,
-        folded=add_counts(records.folded, {"steps": int(steps.sum())}),
-        notes=notes,
+        format=format,
+        texts=texts,
+        states=state_map(raw["state"].drop_nulls().unique().to_list()),
+        conventions=conventions,
+        quarantine=quarantine,
+        folded=add_counts(folded, {"steps": int(steps.sum())}),
+        notes=said,
     )
 
 
@@ -128,7 +173,9 @@ def _check_fields(fields: dict[str, str], header: Header, file: str) -> None:
     )
 
 
-def _sizes(rows: pl.DataFrame, fields: dict[str, str], gpus_per_node: int | None, notes: list[str]) -> list[pl.Series]:
+def _sizes(
+    rows: pl.DataFrame, fields: Mapping[str, str], gpus_per_node: int | None, notes: list[str]
+) -> list[pl.Series]:
     """Find the nodes and GPUs of every row; say in the notes how."""
     sizes: list[pl.Series] = []
     if rows.is_empty():
@@ -152,7 +199,7 @@ def _sizes(rows: pl.DataFrame, fields: dict[str, str], gpus_per_node: int | None
     return sizes
 
 
-def _note_restarts(rows: pl.DataFrame, fields: dict[str, str], identity: str, notes: list[str]) -> None:
+def _note_restarts(rows: pl.DataFrame, fields: Mapping[str, str], identity: str, notes: list[str]) -> None:
     if "restarts" not in fields:
         return
     restarts = rows.select(

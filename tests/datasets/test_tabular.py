@@ -182,8 +182,8 @@ def test_two_that_fit_are_asked_about(tmp_path: Path) -> None:
         ("a,b,c\n1,2,3\n", "its columns are a, b, c; expected sacct output"),
         ("", "is empty"),
         ("just words\n", "its columns are just words"),
-        ('[{"job_id": 1}]', "one JSON array; expected JSON lines"),
-        ("{broken\n", "no line is a JSON object"),
+        ('[{"job_id": 1, "start": 2}]', "its keys are job_id, start; nearly fits: a table of jobs lacks end; expected"),
+        ("{broken\n", "it begins as JSON, but no whole object stands there"),
     ],
 )
 def test_unknown_files_are_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -226,7 +226,7 @@ def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(InputError, match="damaged Parquet file"):
         read(path)
-    with pytest.raises(InputError, match="format 'swf' is unknown"):
-        read(path, format="swf")
+    with pytest.raises(InputError, match="format 'pbs' is unknown"):
+        read(path, format="pbs")
     with pytest.raises(InputError, match="no file was given"):
         read([])

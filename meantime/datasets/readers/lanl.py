@@ -61,7 +61,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _MONTH = re.compile(r"(?:(\d{1,2})-([A-Z][a-z]{2})|([A-Z][a-z]{2})-(\d{2}))")
 
 
-def read_lanl(path: PathLike, *, timezone: str = "UTC", cluster: str | None = None) -> Log:
+def read_lanl(path: PathLike, *, timezone: str = "UTC", system: str | None = None) -> Log:
     """Read the outages (see the module's text for the download and the decisions).
 
     Parameters
@@ -70,7 +70,7 @@ def read_lanl(path: PathLike, *, timezone: str = "UTC", cluster: str | None = No
         The CSV file; .xz, .gz and .zst are unpacked.
     timezone
         Zone of the times.
-    cluster
+    system
         Only this system, by its code.
 
     Raises
@@ -87,8 +87,8 @@ def read_lanl(path: PathLike, *, timezone: str = "UTC", cluster: str | None = No
         )
     records = read_records(data, header, file=file)
     rows, folded = records.frame, dict(records.folded)
-    if cluster is not None:
-        chosen = rows.filter(pl.col("System").str.strip_chars() == cluster)
+    if system is not None:
+        chosen = rows.filter(pl.col("System").str.strip_chars() == system)
         folded["other systems"] = rows.height - chosen.height
         rows = chosen
     filled = {column: pl.col(column).str.strip_chars() != "" for column in CAUSES}

@@ -249,7 +249,7 @@ def test_one_system_and_bad_rows(tmp_path: Path, folder: Path) -> None:
             ]
         )
     )
-    log = read_lanl(path, cluster="2")
+    log = read_lanl(path, system="2")
     assert (log.rows_read, log.table.height, log.rows_folded) == (7, 2, {"other systems": 1})
     assert log.quarantine["line"].to_list() == [3, 4, 5, 8]
     assert "lies before start" in log.quarantine["reason"][0]

@@ -34,6 +34,7 @@ UNITS = {
     "corruption": "silent corruptions per hour of the whole job",
     "latency": "a number of checkpoints",
     "weights": "weights",
+    "every": "a number of checkpoints",
 }
 _MAY_BE_INFINITE = frozenset({"interval", "productive", "lifetime"})
 _POSITIVE = frozenset({"productive", "lifetime"})
@@ -127,7 +128,8 @@ def as_numpy(values: Mapping[str, ArrayLike], *, core: Collection[str] = ()) -> 
 
 def _checked(name: str, value: ArrayLike) -> np.ndarray:
     share = name in _SHARES
-    expected = "expected a number from 0 to 1" if share else f"expected {UNITS.get(name, 'hours')}, zero or positive"
+    expected = f"expected {UNITS.get(name, 'hours')}, {'1 or more' if name == 'every' else 'zero or positive'}"
+    expected = "expected a number from 0 to 1" if share else expected
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -139,6 +141,8 @@ def _checked(name: str, value: ArrayLike) -> np.ndarray:
         bad |= array == 0
     if share:
         bad |= array > 1
+    if name == "every":
+        bad |= array < 1
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         where = f" at index {place}" if place else ""

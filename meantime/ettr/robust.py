@@ -29,7 +29,8 @@ def robust_interval(
     its own optimum and falls after it, so the mean and every quantile have their maximum between the smallest
     and the largest of them. The logarithm of the interval is searched there, with segments of any
     number; then a run of known length is cut into the whole number of equal segments next to it that is better.
-    The maximum is flat: what the search loses is below 1e-6 of ETTR.
+    The maximum is flat: what the search loses is below 1e-6 of the mean ETTR, and below 1e-4 of a
+    quantile over draws whose plans differ as well, which may have several maxima.
 
     Where the draws differ in the hazard alone, the q quantile of the ETTR is, whatever the interval, the
     ETTR at the 1 - q quantile of the hazard: the interval for a cautious planner is the exact optimum at a high hazard.

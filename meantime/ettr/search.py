@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 
 _COARSE, _FINE = 25, 9
-_NEWTON_STEPS = 2
 
 
-def maximise(value: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.Array) -> jax.Array:
+def maximise(
+    value: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.Array, *, newton_steps: int = 2
+) -> jax.Array:
     """Find the number between two bounds at which a function of it is largest, for each plan.
 
     A grid, a finer grid about its best point, the vertex of the parabola through the best three, and
@@ -22,6 +23,8 @@ def maximise(value: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.
         The function, element by element: an array of shape (..., *plans) to one of the same shape.
     low, high
         Bounds, shape (*plans,). The function should have one maximum between them.
+    newton_steps
+        Number of Newton steps; without any the result has no derivatives.
 
     Returns
     -------
@@ -44,7 +47,8 @@ def maximise(value: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.
     bend = left - 2 * middle + right
     shift = jnp.where(bend < 0, 0.5 * (left - right) / jnp.where(bend < 0, bend, -1), 0)
     best = jnp.clip(centre + half * jnp.clip(shift, -1, 1), fixed_low, fixed_high)
-    for _ in range(_NEWTON_STEPS):
+    best = jnp.where(held(best) >= middle, best, jnp.clip(centre, fixed_low, fixed_high))
+    for _ in range(newton_steps):
         best = _newton(value, jax.lax.stop_gradient(best), half)
     return jnp.clip(best, low, high)
 

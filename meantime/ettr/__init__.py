@@ -11,6 +11,9 @@ from meantime.ettr.events import simulate
 from meantime.ettr.fleet import FleetJob, FleetPlan, FleetResult, RepairStage, simulate_fleet
 from meantime.ettr.hazard import hazard_of, mttf
 from meantime.ettr.kokolis import kokolis
+from meantime.ettr.levels import multilevel
+from meantime.ettr.levels_events import simulate_levels
+from meantime.ettr.levels_optimum import LevelPlan, optimal_levels
 from meantime.ettr.limited import limited
 from meantime.ettr.luck import sample_wallclock
 from meantime.ettr.optimum import daly, optimal_interval, young
@@ -23,6 +26,7 @@ __all__ = [
     "FleetJob",
     "FleetPlan",
     "FleetResult",
+    "LevelPlan",
     "RepairStage",
     "SynchronousPlan",
     "asynchronous",
@@ -33,15 +37,18 @@ __all__ = [
     "kokolis",
     "limited",
     "mttf",
+    "multilevel",
     "optimal_asynchronous_interval",
     "optimal_corrupted_interval",
     "optimal_interval",
+    "optimal_levels",
     "quantiles",
     "renewal",
     "robust_interval",
     "sample_wallclock",
     "simulate",
     "simulate_fleet",
+    "simulate_levels",
     "wallclock_cdf",
     "wallclock_moments",
     "wallclock_quantile",

@@ -57,7 +57,7 @@ def stitch_runs(jobs: Any, events: Any = None, *, gap: Duration = GAP, over: Seq
     edge = find_log_end(table, None)
     owners = _link(_units(marked), round(seconds(gap, name="gap") * 1e6), over)
     attempts = marked.with_columns(_unit(marked).alias("__unit")).join(owners, on=["cluster", "__unit"], how="left")
-    first = pl.coalesce("submit", "start", "end")
+    first = pl.min_horizontal(pl.coalesce("submit", "end"), "start")
     attempts = attempts.sort("cluster", "run", pl.coalesce("start", "submit", "end"), "__order", nulls_last=True)
     until = pl.coalesce("end", pl.lit(edge)).clip(upper_bound=pl.lit(edge))
     until = pl.max_horizontal(until, pl.coalesce("start", "submit"))

@@ -6,7 +6,7 @@ A pair of tests for each format: why a file is one, and what a file that is near
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from meantime.datasets.readers import gcm_jobs, nvidia_smi, pai, philly, sacct_json
+from meantime.datasets.readers import gcm_jobs, kubernetes, kubernetes_events, nvidia_smi, pai, philly, sacct_json
 from meantime.datasets.sniff import Sniff
 
 type Test = Callable[[Sniff], str | None]
@@ -147,6 +147,22 @@ def _fits_kernel(seen: Sniff) -> str | None:
     return "most lines are those of a kernel log" if kernel * 2 > len(seen.lines) > 0 else None
 
 
+def _fits_kubernetes(seen: Sniff) -> str | None:
+    kind = seen.item.get("kind")
+    return f"the items are of kind {kind}" if kubernetes.is_job_or_pod(dict(seen.item)) else None
+
+
+def _lacks_kubernetes(seen: Sniff) -> str | None:
+    kind = seen.item.get("kind")
+    if not seen.has("apiVersion", "kind") or kind in (*kubernetes.KINDS, "Event"):
+        return None
+    return f"the items of Kubernetes are of kind {kind}; the file lacks Jobs, Pods, Workloads or Events"
+
+
+def _fits_kubernetes_events(seen: Sniff) -> str | None:
+    return "the items are of kind Event" if kubernetes_events.is_event(dict(seen.item)) else None
+
+
 def _fits_smi(seen: Sniff) -> str | None:
     if not nvidia_smi.is_nvidia_smi(list(seen.names)):
         return None
@@ -170,5 +186,7 @@ SWF = Signs(_fits_swf, _lacks_swf)
 PHILLY = Signs(_fits_philly, _lacks_philly)
 PAI = Signs(_fits_pai, _never)
 KERNEL = Signs(_fits_kernel, _never)
+KUBERNETES = Signs(_fits_kubernetes, _lacks_kubernetes)
+KUBERNETES_EVENTS = Signs(_fits_kubernetes_events, _never)
 NVIDIA_SMI = Signs(_fits_smi, _lacks_smi)
 DCGM = Signs(_fits_dcgm, _never)

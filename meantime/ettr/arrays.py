@@ -34,11 +34,25 @@ UNITS = {
     "corruption": "silent corruptions per hour of the whole job",
     "latency": "a number of checkpoints",
     "weights": "weights",
+    "gpus": "a number of GPUs",
+    "cluster_gpus": "a number of GPUs",
+    "running": "a number of GPUs",
+    "idle": "a number of GPUs",
+    "gpus_per_node": "a number of GPUs",
+    "priority": "a priority",
+    "job_nodes": "a number of nodes",
+    "hit": "a number of nodes",
+    "incidents_per_day": "incidents per day",
+    "starts": "hours since submission",
+    "spares": "a number of nodes",
+    "standby": "a share of the failure rate in use",
+    "group": "a number of nodes",
     "every": "a number of checkpoints",
 }
-_MAY_BE_INFINITE = frozenset({"interval", "productive", "lifetime"})
+_MAY_BE_INFINITE = frozenset({"interval", "lifetime", "productive", "runtime"})
 _POSITIVE = frozenset({"productive", "lifetime"})
-_SHARES = frozenset({"hang_share", "probabilities", "probability", "slowdown"})
+_AT_LEAST_ONE = frozenset({"every", "group"})
+_SHARES = frozenset({"hang_share", "missing", "taken", "probabilities", "probability", "slowdown"})
 _SMALLEST_PAD, _LARGEST_PAD = 1 << 4, 1 << 16
 
 
@@ -128,7 +142,7 @@ def as_numpy(values: Mapping[str, ArrayLike], *, core: Collection[str] = ()) -> 
 
 def _checked(name: str, value: ArrayLike) -> np.ndarray:
     share = name in _SHARES
-    expected = f"expected {UNITS.get(name, 'hours')}, {'1 or more' if name == 'every' else 'zero or positive'}"
+    expected = f"expected {UNITS.get(name, 'hours')}, {'1 or more' if name in _AT_LEAST_ONE else 'zero or positive'}"
     expected = "expected a number from 0 to 1" if share else expected
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -141,7 +155,7 @@ def _checked(name: str, value: ArrayLike) -> np.ndarray:
         bad |= array == 0
     if share:
         bad |= array > 1
-    if name == "every":
+    if name in _AT_LEAST_ONE:
         bad |= array < 1
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])

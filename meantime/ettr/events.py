@@ -1,5 +1,6 @@
 """Event simulation of single runs, against which the closed forms are tested."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ _TOGETHER = 1 << 14
 """About so many runs go through the event loop side by side, when there are several plans."""
 
 
-class _Settings(NamedTuple):
+class Settings(NamedTuple):
     """What a simulation is compiled for."""
 
     n_runs: int
@@ -125,7 +126,7 @@ def simulate(
         "protected": protected,
         "productive": productive,
     }
-    settings = _Settings(
+    settings = Settings(
         n_runs=n_runs,
         last_write=last_write,
         max_failures=max_failures,
@@ -156,25 +157,28 @@ def _is(number: float, value: ArrayLike) -> bool:
 
 
 @partial(jax.jit, static_argnames="settings")
-def _simulate(key: jax.Array, settings: _Settings, **plan: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _simulate(key: jax.Array, settings: Settings, **plan: jax.Array) -> tuple[jax.Array, jax.Array]:
     shape = jnp.broadcast_shapes(*(value.shape for value in plan.values()))
     flat = {name: jnp.broadcast_to(value, shape).ravel() for name, value in plan.items()}
     size = flat["hazard"].size
 
     def one_plan(item: tuple[jax.Array, dict[str, jax.Array]]) -> tuple[jax.Array, jax.Array]:
         index, values = item
-        return _runs(jax.random.fold_in(key, index), settings, **values)
+        hazard = values.pop("hazard")
+        return runs_of(
+            jax.random.fold_in(key, index), settings, lambda key, wall: gap(key, hazard, wall.shape), **values
+        )
 
     together = max(1, min(size, _TOGETHER // settings.n_runs))
     wall, failures = jax.lax.map(one_plan, (jnp.arange(size), flat), batch_size=together)
     return wall.T.reshape(settings.n_runs, *shape), failures.T.reshape(settings.n_runs, *shape)
 
 
-def _runs(
+def runs_of(
     key: jax.Array,
-    settings: _Settings,
+    settings: Settings,
+    next_failure: Callable[[jax.Array, jax.Array], jax.Array],
     *,
-    hazard: jax.Array,
     interval: jax.Array,
     write: jax.Array,
     restart: jax.Array,
@@ -184,7 +188,10 @@ def _runs(
     productive: jax.Array,
     **waits: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-    """Wall-clock hours and failures of all runs of one plan; `done` counts the segments kept so far."""
+    """Wall-clock hours and failures of all runs of one plan; `done` counts the segments kept so far.
+
+    `next_failure` draws the hours to the next failure of jobs that start at the given wall-clock hours.
+    """
     n_runs, last_write, max_failures, random_waits, limited = settings
     after = Waits(**waits)
     full, interval, last = cut(interval, productive)
@@ -198,8 +205,8 @@ def _runs(
     def until_failure(state: _State) -> _State:
         step, key, done, wall, failures, running = state
         key, draw = jax.random.split(key)
-        failure = _gap(draw, hazard, n_runs)
-        stop = jnp.minimum(lifetime, protected + _gap(jax.random.fold_in(draw, 1), preemption, n_runs))
+        failure = next_failure(draw, wall)
+        stop = jnp.minimum(lifetime, protected + gap(jax.random.fold_in(draw, 1), preemption, wall.shape))
         end = jnp.minimum(failure, stop) if limited else failure
         left = full - done
         needed = restart + left * segment + ending
@@ -219,7 +226,7 @@ def _runs(
     start = (
         jnp.int32(0),
         key,
-        jnp.zeros(n_runs, hazard.dtype),
+        jnp.zeros(n_runs, interval.dtype),
         jnp.broadcast_to(first, (n_runs,)),
         jnp.zeros(n_runs, jnp.int32),
         jnp.ones(n_runs, bool),
@@ -228,7 +235,7 @@ def _runs(
     return jnp.where(running, jnp.inf, wall), failures
 
 
-def _gap(key: jax.Array, rate: jax.Array, size: int) -> jax.Array:
+def gap(key: jax.Array, rate: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     """Hours to the next event of a Poisson process, infinite where its rate is zero."""
-    drawn = jax.random.exponential(key, (size,), dtype=rate.dtype)
+    drawn = jax.random.exponential(key, shape, dtype=rate.dtype)
     return jnp.where(rate == 0, jnp.inf, drawn / jnp.where(rate == 0, 1, rate))

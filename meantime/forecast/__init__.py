@@ -1,9 +1,14 @@
 """Forecasts: draws of failure rates carried through a plan to MTTF, ETTR and losses."""
 
+from meantime.forecast.budget import Budget as Budget
+from meantime.forecast.budget import Throughput as Throughput
+from meantime.forecast.cluster_size import cluster_size as cluster_size
 from meantime.forecast.draws import expected_draws as expected_draws
 from meantime.forecast.expected import expected_ettr as expected_ettr
 from meantime.forecast.forecast import forecast as forecast
 from meantime.forecast.forecast import forecast_rates as forecast_rates
+from meantime.forecast.information import information as information
+from meantime.forecast.information import information_of_gamma as information_of_gamma
 from meantime.forecast.lemons import lemon_removal as lemon_removal
 from meantime.forecast.mitigate import mitigate as mitigate
 from meantime.forecast.mitigate import mitigate_rates as mitigate_rates
@@ -24,10 +29,14 @@ from meantime.forecast.rates import stated_rate as stated_rate
 from meantime.forecast.rows import flat_rows as flat_rows
 from meantime.forecast.rows import notes as notes
 from meantime.forecast.rows import to_rows as to_rows
+from meantime.forecast.target import probability_done as probability_done
+from meantime.forecast.target import probability_of_ettr as probability_of_ettr
 from meantime.forecast.uncertain import Uncertain as Uncertain
+from meantime.forecast.work import forecast_work as forecast_work
 
 __all__ = [
     "AsyncCheckpoint",
+    "Budget",
     "CheaperCheckpoint",
     "FasterDetection",
     "FasterRestart",
@@ -36,18 +45,25 @@ __all__ = [
     "Plan",
     "RemoveLemons",
     "ScaleComponent",
+    "Throughput",
     "Uncertain",
     "checked_gpus",
+    "cluster_size",
     "ettr_point",
     "expected_draws",
     "expected_ettr",
     "flat_rows",
     "forecast",
     "forecast_rates",
+    "forecast_work",
+    "information",
+    "information_of_gamma",
     "lemon_removal",
     "mitigate",
     "mitigate_rates",
     "notes",
+    "probability_done",
+    "probability_of_ettr",
     "stated_rate",
     "to_csv",
     "to_json",

@@ -11,7 +11,7 @@ import numpy as np
 from meantime.errors import InputError
 from meantime.ettr.arrays import Array, ArrayLike, as_jax, as_numpy
 from meantime.ettr.segments import check_one_run, cut
-from meantime.ettr.waits import Waits, draw_queue, draw_wait
+from meantime.ettr.waits import Waits, draw_waits
 
 type _State = tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]
 
@@ -214,15 +214,14 @@ def runs_of(
         kept = jnp.clip(jnp.floor((end - restart) / segment), 0, left)
         wait, again = after.detection + after.queue, after.queue
         if random_waits:
-            wait = draw_wait(jax.random.fold_in(draw, 2), after, n_runs)
-            again = draw_queue(jax.random.fold_in(draw, 3), after, n_runs)
+            wait, again = draw_waits(jax.random.fold_in(draw, 2), after, n_runs)
         failed = failure <= end
         wait = jnp.where(failed, wait, again) if limited else wait
         wall = wall + jnp.where(running, jnp.where(finishes, needed, end + wait), 0)
         failures = failures + (running & ~finishes & failed)
         return step + 1, key, done + kept, wall, failures, running & ~finishes
 
-    first = draw_queue(jax.random.fold_in(key, 0), after, n_runs) if random_waits else after.queue
+    first = draw_waits(jax.random.fold_in(key, 0), after, n_runs)[1] if random_waits else after.queue
     start = (
         jnp.int32(0),
         key,

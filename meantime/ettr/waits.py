@@ -4,11 +4,11 @@ The expected ETTR needs the mean of it alone (by Wald's identity the number of f
 multiply); the spread of one run's wall-clock time needs the variance, its distribution the transform.
 """
 
+import math
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from meantime.ettr.special import ratio
 
@@ -56,17 +56,14 @@ def log_queue_transform(s: jax.Array, waits: Waits) -> jax.Array:
     return _log_gamma_transform(s, waits.queue, waits.queue_sd)
 
 
-def draw_wait(key: jax.Array, waits: Waits, size: int) -> jax.Array:
-    """Draw `size` waits after a failure."""
-    hang, detect, queue = jax.random.split(key, 3)
-    hangs = jax.random.uniform(hang, (size,), dtype=waits.queue.dtype) < waits.hang_share
-    seen = _draw_gamma(detect, waits.detection, waits.detection_sd, size)
-    return jnp.where(hangs, waits.hang_timeout, seen) + draw_queue(queue, waits, size)
-
-
-def draw_queue(key: jax.Array, waits: Waits, size: int) -> jax.Array:
-    """Draw `size` stays in the queue."""
-    return _draw_gamma(key, waits.queue, waits.queue_sd, size)
+def draw_waits(key: jax.Array, waits: Waits, size: int) -> tuple[jax.Array, jax.Array]:
+    """Draw `size` waits after a failure, and the stays in the queue that are part of them."""
+    first, other = jax.random.split(key)
+    hang, *boosts = jax.random.uniform(first, (3, size), dtype=waits.queue.dtype)
+    means = jnp.stack([waits.detection, waits.queue])[:, None]
+    spreads = jnp.stack([waits.detection_sd, waits.queue_sd])[:, None]
+    seen, queue = _draw_gamma(other, means, spreads, jnp.stack(boosts))
+    return jnp.where(hang < waits.hang_share, waits.hang_timeout, seen) + queue, queue
 
 
 def longest_scale(waits: Waits) -> jax.Array:
@@ -84,9 +81,33 @@ def _log_gamma_transform(s: jax.Array, mean: jax.Array, sd: jax.Array) -> jax.Ar
     return -s * mean * shrink
 
 
-def _draw_gamma(key: jax.Array, mean: ArrayLike, sd: ArrayLike, size: int) -> jax.Array:
-    mean, sd = jnp.asarray(mean), jnp.asarray(sd)
+def _draw_gamma(key: jax.Array, mean: jax.Array, sd: jax.Array, boost: jax.Array) -> jax.Array:
     fixed = (sd == 0) | (mean == 0)
     shape = jnp.where(fixed, 1, (jnp.where(fixed, 1, mean) / jnp.where(fixed, 1, sd)) ** 2)
-    drawn = jax.random.gamma(key, shape, (size,), dtype=mean.dtype) * mean / shape
+    drawn = _standard_gamma(key, shape, boost) * mean / shape
     return jnp.where(fixed, mean, drawn)
+
+
+def _standard_gamma(key: jax.Array, shape: jax.Array, boost: jax.Array) -> jax.Array:
+    """Gamma variates by the method of Marsaglia and Tsang (2000), all rejected ones drawn again together.
+
+    `boost` are uniform variates for shapes below 1. It compiles in a small part of the time of `jax.random.gamma`.
+    """
+    low = shape < 1
+    d = shape + jnp.where(low, 1, 0) - 1 / 3
+
+    def rejected(state: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+        return jnp.any(~state[1])
+
+    def again(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        value, done, key = state
+        key, draw = jax.random.split(key)
+        first, second = jax.random.uniform(draw, (2, *value.shape), dtype=value.dtype)
+        x = math.sqrt(2) * jax.lax.erf_inv(2 * first - 1)
+        v = (1 + x / jnp.sqrt(9 * d)) ** 3
+        kept = (v > 0) & (jnp.log(second) < 0.5 * x * x + d * (1 - v + jnp.log(jnp.where(v > 0, v, 1))))
+        return jnp.where(done, value, d * v), done | kept, key
+
+    start = (jnp.zeros_like(boost), jnp.zeros(boost.shape, bool), key)
+    value, _, _ = jax.lax.while_loop(rejected, again, start)
+    return value * jnp.where(low, boost ** (1 / jnp.where(low, shape, 1)), 1)

@@ -50,7 +50,7 @@ def test_cdf_and_quantiles_agree_with_simulation(plan: dict[str, float], seed: i
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_mean_and_variance_of_the_distribution_are_the_exact_ones(plan: dict[str, float]) -> None:
-    """E[W] and E[W^2] as integrals of 1 - F, against the closed form. The blur at the start of a steep density costs 1e-4."""
+    """E[W] and E[W^2] as integrals of 1 - F, against the closed form. The blur of a steep start costs 1e-4."""
     mean, variance = ettr.wallclock_moments(**plan)
     hours = np.linspace(0, mean + 40 * np.sqrt(variance), 200_001)
     survival = 1 - ettr.wallclock_cdf(hours, **plan)

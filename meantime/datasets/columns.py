@@ -28,6 +28,28 @@ def nulls(height: int, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
     return pl.Series([None], dtype=dtype).new_from_index(0, height)
 
 
+def simple_columns(frame: pl.DataFrame, nested: Sequence[str] = ()) -> pl.DataFrame:
+    """Turn lists, objects and bytes, which stand in columns of single values by mistake, into text.
+
+    Parameters
+    ----------
+    frame
+        Any columns.
+    nested
+        Columns that may be lists.
+    """
+    odd = [
+        name
+        for name, dtype in frame.schema.items()
+        if (dtype.is_nested() or dtype in (pl.Binary, pl.Object)) and not (name in nested and _is_flat_list(dtype))
+    ]
+    if not odd:
+        return frame
+    return frame.with_columns(
+        pl.Series(name, [None if v is None else str(v) for v in frame[name].to_list()], dtype=pl.String) for name in odd
+    )
+
+
 def text_column(raw: pl.Series) -> pl.Series:
     """Turn a column into text, without the ways of writing that a value is missing."""
     text = raw if raw.dtype == pl.String else raw.cast(pl.String)
@@ -87,6 +109,10 @@ def set_aside(bad: pl.DataFrame, file: str, texts: Texts) -> pl.DataFrame:
         return empty_quarantine()
     lines = bad[LINE].to_list()
     return make_quarantine(file, lines, bad["__why"].to_list(), texts(lines))
+
+
+def _is_flat_list(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.List) and not dtype.inner.is_nested()
 
 
 def _say(text: pl.Series, wrong: pl.Series, template: str) -> pl.Series:

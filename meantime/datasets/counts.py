@@ -187,7 +187,7 @@ def _make(
 
 def _typed(raw: pl.DataFrame, where: str, row: str, cluster: str) -> pl.DataFrame:
     failures = _numbers(raw, "failures", where, row)
-    _refuse(raw, failures != failures.round(), "failures", "a whole number", where, row)
+    _refuse(raw, (failures != failures.round()) | (failures >= 2**53), "failures", "a whole number", where, row)
     new = {
         LINE: raw[LINE],
         "failures": failures.cast(pl.Int64),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from meantime.datasets.columns import Texts, category_column, divide, nulls, set_aside, text_column
+from meantime.datasets.columns import Texts, category_column, divide, nulls, set_aside, simple_columns, text_column
 from meantime.datasets.jobs import Conventions
 from meantime.datasets.log import Log, add_counts, empty_quarantine
 from meantime.datasets.ragged import LINE
@@ -59,6 +59,7 @@ def events_log(
 
 
 def _typed(raw: pl.DataFrame, conventions: Conventions) -> tuple[pl.DataFrame, list[pl.Series]]:
+    raw = simple_columns(raw)
     times = parse_times(
         raw["time"], timezone=conventions.timezone, unit=conventions.time_unit, form=conventions.time_format
     )

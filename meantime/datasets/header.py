@@ -59,9 +59,17 @@ def find_header(data: bytes, delimiter: str | None = None) -> Header:
         start, line = end + 1, line + 1
     delimiter = delimiter or find_delimiter(text)
     quoted = delimiter in (",", ";")
-    fields = next(csv.reader([text], delimiter=delimiter), []) if quoted else text.split(delimiter)
+    fields = _split(text, delimiter) if quoted else text.split(delimiter)
     names = tuple(name.strip() for name in fields)
     return Header(names=names, delimiter=delimiter, line=line, start=min(end + 1, len(data)), text=text)
+
+
+def _split(text: str, delimiter: str) -> list[str]:
+    """Split a header that may be quoted; one that is no CSV (a stray line end, a field too long) at its delimiters."""
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        return text.split(delimiter)
 
 
 def find_delimiter(text: str) -> str:

@@ -20,6 +20,7 @@ from meantime.datasets.columns import (
     divide,
     nulls,
     set_aside,
+    simple_columns,
     text_column,
     whole_column,
 )
@@ -145,6 +146,7 @@ def _typed(
     raw: pl.DataFrame, states: Mapping[str, str], conventions: Conventions
 ) -> tuple[pl.DataFrame, list[pl.Series], list[str]]:
     """Give every column its type; return why values did not convert, and remarks."""
+    raw = simple_columns(raw, nested=("nodes",))
     has, height = set(raw.columns), raw.height
     new: dict[str, pl.Series] = {LINE: raw[LINE]}
     problems: list[pl.Series | None] = []

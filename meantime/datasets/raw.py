@@ -101,7 +101,7 @@ def _read_array(data: bytes, file: str) -> RawTable:
         raise InputError(f"{file}: the JSON array holds no object; expected {ACCEPTED}")
     names = dict.fromkeys(name for item in items.objects for name in item if name != LINE)
     columns = {name: _column([_plain(item.get(name)) for item in items.objects]) for name in names}
-    frame = pl.DataFrame(columns).with_columns(pl.Series(LINE, items.numbers, dtype=pl.Int64))
+    frame = pl.DataFrame({**columns, LINE: pl.Series(items.numbers, dtype=pl.Int64)})
     return RawTable(frame=frame, file=file, format="json", texts=items.texts, quarantine=items.quarantine)
 
 
@@ -122,9 +122,8 @@ def _read_jsonl_slowly(data: bytes, file: str, texts: Texts) -> RawTable:
         else:
             bad.append((number, "not a JSON object", line))
     names = dict.fromkeys(name for row in rows for name in row)
-    frame = pl.DataFrame(
-        {name: _column([row.get(name) for row in rows]) for name in names if name != LINE}
-    ).with_columns(pl.Series(LINE, [row[LINE] for row in rows], dtype=pl.Int64))
+    columns = {name: _column([row.get(name) for row in rows]) for name in names if name != LINE}
+    frame = pl.DataFrame({**columns, LINE: pl.Series([row[LINE] for row in rows], dtype=pl.Int64)})
     quarantine = make_quarantine(file, [b[0] for b in bad], [b[1] for b in bad], [b[2] for b in bad])
     if frame.is_empty():
         raise InputError(f"{file}: no line is a JSON object; expected {ACCEPTED}")

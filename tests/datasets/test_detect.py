@@ -14,47 +14,25 @@ from meantime.datasets.formats import ALL
 from meantime.datasets.log import Log
 from meantime.errors import InputError
 
-TIMES = "2024-01-01 00:00:00,2024-01-01 00:00:00,2024-01-02 00:00:00"
-HEADS = {
-    "sacct": "JobID|State|Start|End\n1|COMPLETED|2024-01-01T00:00:00|2024-01-01T01:00:00\n",
-    "sacct-json": '{"jobs": [{"job_id": 7, "state": {"current": ["FAILED"]}, "time": {"start": 1, "end": 2}}]}',
-    "gcm": '{"time": 1, "end_ds": "2024-01-01", "cluster": "c", "sacct": {"JobID": "1"}}\n',
-    "gcm-checks": '{"node": "n", "health_check": "check pci", "result": 0, "start_time": 1}\n',
-    "swf": "; Version: 2\n; MaxNodes: 2\n1 0 10 3600 48 -1 -1 48 7200 -1 1 3 1 -1 2 -1 -1 -1\n",
-    "philly": '[{"jobid": "a", "status": "Pass", "attempts": []}]',
-    "helios": f"job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time\n1,u,v,8,1,1,FAILED,{TIMES}\n",
-    "acme": f"job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time\n1,u,1,8,1,x,FAILED,{TIMES}\n",
-    "pai": "4b3f,tensorflow,2.0,Terminated,4550879.0,4551416.0,600.0,29.296875,,MISC\n",
-    "openb": "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
-    "scheduled_time\np,1,1,1,1000,,LS,Running,0,1,0\n",
-    "lanl": "System,nodes,nodenumz,node prod,node decom,Prob Started,Prob Fixed,Facilities,Hardware,Human Error,Network,"
-    "Undetermined,Software\n2,49,0,Jan-97,current,1/2/1997 3:04,1/2/1997 3:05,,CPU,,,,\n",
-    "titan": "SN,location,insert,remove,duration,out,event\n1,c0-0c0s0n0,2014-01-01 00:00:00,2014-01-02 00:00:00,1,TRUE,\n",
-    "backblaze": "date,serial_number,model,capacity_bytes,failure\n2024-01-01,Z1,ST,1,0\n",
-    "kernel": "2024-01-05T03:21:11+0100 n1 kernel: usb 1-1\n2024-01-05T03:21:11+0100 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79\n",
-    "nvidia-smi": "hostname, timestamp, gpu_uuid, remapped_rows.pending\nn, 2024-01-01T00:00:00, G, Yes\n",
-    "dcgm": '# HELP DCGM_FI_DEV_XID_ERRORS x\nDCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="n"} 79 1704448800000\n',
-    "bloom": "date,event_class,component,lost_hours,note\n2022-03-21,hardware,gpu,7.3,x\n",
-    "kubernetes": '{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}]}',
-    "kubernetes-events": '{"kind": "List", "items": [{"kind": "Event", "metadata": {}, "reason": "NodeNotReady"}]}',
-    "counts": "failures,exposure_node_days\n1,10\n",
-    "events": "time,node,component\n2024-01-01T00:00:00,n,pcie\n",
-    "table": "job_id,start,end\n1,2024-01-01T00:00:00,2024-01-01T01:00:00\n",
-}
+SAMPLES = {path.name.partition(".")[0]: path for path in (Path(__file__).parent / "samples").iterdir()}
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_each_format_is_recognised_and_named(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "file"
-    path.write_text(HEADS[name])
+    path = tmp_path / "file"  # the name tells nothing
+    path.write_bytes(SAMPLES[name].read_bytes())
     found, why = recognise(path)
     assert (found, bool(why)) == (name, True)
     made = read(path)
-    assert made.notes[0] == f"read as {made.format}: {why}" if isinstance(made, Log) else name == "counts"
+    if isinstance(made, Log):
+        assert made.notes[0] == f"read as {made.format}: {why}"
+        assert (made.rows_read > 0, made.quarantine.height) == (True, 0)
+    else:
+        assert name == "counts"
 
 
 def test_all_formats_are_tested_and_told_apart() -> None:
-    assert set(HEADS) == set(FORMATS) == {format.name for format in ALL}
+    assert set(SAMPLES) == set(FORMATS) == {format.name for format in ALL}
 
 
 NEAR = {
@@ -91,12 +69,12 @@ def test_options_of_a_reader(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="year is 'soon'; expected a whole number"):
         read(path, year="soon")
     table = tmp_path / "table.csv"
-    table.write_text(HEADS["table"])
+    table.write_bytes(SAMPLES["table"].read_bytes())
     with pytest.raises(InputError, match="option node is not one of the format table; it takes none"):
         read(table, node="n")
 
 
-def test_failure_table_of_any_log(shared_data: Path, tmp_path: Path) -> None:
+def test_failure_table_of_any_log(shared_data: Path) -> None:
     lanl = to_table(read(shared_data / "lanl_failures" / "LA-UR-05-7318-failure-data-1996-2005.csv.xz"), by_node=False)
     assert int(lanl["failures"].sum()) == 23613
     bloom = to_table(read(shared_data / "bloom_176b" / "incidents.csv"))
@@ -104,36 +82,29 @@ def test_failure_table_of_any_log(shared_data: Path, tmp_path: Path) -> None:
     philly = to_table(read(shared_data / "philly_multi_gpu" / "jobs.json.xz"), rule="interruption")
     assert int(philly["failures"].sum()) == 1456
     assert to_table(philly) is philly
-    path = tmp_path / "kern.log"
-    path.write_text(HEADS["kernel"])
     with pytest.raises(InputError, match="holds events, which are no exposure"):
-        to_table(read(path))
+        to_table(read(SAMPLES["kernel"]))
 
 
 def test_several_files(tmp_path: Path) -> None:
     days = []
     for i in (1, 2):
         days.append(tmp_path / f"{i}.csv")
-        days[-1].write_text(HEADS["backblaze"].replace("2024-01-01", f"2024-01-0{i}"))
+        days[-1].write_text(SAMPLES["backblaze"].read_text().replace("2024-01-01", f"2024-01-0{i}"))
     log = read(days)
     assert isinstance(log, Log)
-    assert (log.table["days"].to_list(), log.rows_folded) == ([2], {"drive-days": 1})
+    assert (log.table["days"].to_list(), log.rows_folded) == ([2] * 8, {"drive-days": 8})
     made = to_table(log)
     assert isinstance(made, xr.Dataset)
-    assert np.isclose(float(made["exposure"].sum()), 2)
-    scrapes = []
-    for i in (1, 2):
-        scrapes.append(tmp_path / f"{i}.prom")
-        scrapes[-1].write_text(HEADS["dcgm"])
-    events = read(scrapes)
+    assert np.isclose(float(made["exposure"].sum()), 16)
+    events = read([SAMPLES["kernel"], SAMPLES["kernel"]])
     assert isinstance(events, Log)
-    assert (events.table.height, events.rows_folded["duplicates"]) == (1, 1)
+    assert (events.table.height, events.rows_folded["duplicates"]) == (8, 8)
 
 
 def test_parquet_of_each_table(tmp_path: Path) -> None:
     for name in ("helios", "acme", "openb", "events", "table"):
-        csv, path = tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet"
-        csv.write_text(HEADS[name])
+        csv, path = SAMPLES[name], tmp_path / f"{name}.parquet"
         pl.read_csv(csv).write_parquet(path)
         assert recognise(path)[0] == name
         first, second = read(csv), read(path)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from meantime.datasets.columns import simple_columns
 from meantime.datasets.ragged import LINE
 from meantime.datasets.raw import RawTable, read_raw
 from meantime.datasets.source import PathLike
@@ -36,7 +37,7 @@ def load(path: PathLike, needed: Sequence[str], what: str) -> RawTable:
     frame = raw.frame.rename({old: new for old, new in names.items() if new not in taken})
     check_columns([name for name in frame.columns if name != LINE], needed, raw.file, what)
     return RawTable(
-        frame=frame,
+        frame=simple_columns(frame),
         file=raw.file,
         format=raw.format,
         texts=raw.texts,

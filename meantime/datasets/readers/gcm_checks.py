@@ -131,7 +131,7 @@ def read_gcm_checks(path: PathLike, *, xids: PathLike | None = None) -> Log:
         "checks that passed": typed.select(passed.sum()).item(),
         "checks without a result": typed.select(untold.sum()).item(),
     }
-    strange = sorted(set(typed.filter(~passed & ~untold)["component"]) & (set(own) - set(CHECKS.values())))
+    strange = sorted(set(typed.filter(~passed & ~untold)["component"]) & (set(own.drop_nulls()) - set(CHECKS.values())))
     notes = [f"checks that are not known are components of their own: {', '.join(strange[:10])}"] if strange else []
     return events_log(
         typed.filter(~passed & ~untold).drop("__result"),

@@ -86,7 +86,7 @@ def read_nvidia_smi(
         raise InputError(f"{raw.file}: does not say when it was taken; give time=, or add a column timestamp")
     stamp = time.isoformat() if isinstance(time, dt.datetime) else time
     frame = raw.frame.with_columns(
-        (text_column(raw.frame[host]) if host else pl.lit(node)).alias("__node"),
+        (text_column(raw.frame[host].cast(pl.String).str.strip_chars()) if host else pl.lit(node)).alias("__node"),
         (_time(raw.frame["timestamp"]) if "timestamp" in names else pl.lit(stamp)).alias("__time"),
         _gpu(raw.frame).alias("__gpu"),
     )

@@ -112,7 +112,7 @@ def _fields(text: str, file: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     rows = lines.filter((pl.col("text") != "") & ~pl.col("text").str.starts_with(";"))
     parts = rows["text"].str.replace_all(r"\s+", " ").str.split(" ")
-    numbers = parts.list.eval(pl.element().str.contains(r"^-?\d+(\.\d+)?$")).list.all()
+    numbers = parts.list.eval(pl.element().str.contains(r"^-?\d{1,15}(\.\d+)?$")).list.all()
     right = (parts.list.len() == len(COLUMNS)) & numbers
     if rows.height and not right.any():
         raise InputError(

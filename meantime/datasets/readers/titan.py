@@ -105,7 +105,7 @@ def _stays(raw: RawTable, cluster: str, timezone: str) -> Log:
     event = category_column(
         _text(frame["event"]).fill_null("").replace("NA", "").alias("event"), {**EVENTS, "": ""}, _EVENT
     )
-    places = frame["location"].str.extract_groups(_PLACE).struct.unnest().cast(pl.Int64)
+    places = frame["location"].str.extract_groups(_PLACE).struct.unnest().cast(pl.Int64, strict=False)
     typed = pl.DataFrame(
         [
             frame[LINE],
@@ -121,7 +121,7 @@ def _stays(raw: RawTable, cluster: str, timezone: str) -> Log:
     )
     columns = [event.problem, duration.problem, *(parsed.problem for parsed in times.values())]
     problems = [problem for problem in columns if problem is not None]
-    clean = pl.Series([True] * typed.height)
+    clean = pl.Series([True] * typed.height, dtype=pl.Boolean)
     for problem in problems:
         clean &= problem.is_null()
     cut = _cut_at_events(typed.with_columns(clean.alias("__clean")))

@@ -25,6 +25,7 @@ from meantime.forecast.output import to_json as to_json
 from meantime.forecast.plan import Plan as Plan
 from meantime.forecast.point import ettr_point as ettr_point
 from meantime.forecast.rates import checked_gpus as checked_gpus
+from meantime.forecast.rates import rates_of as rates_of
 from meantime.forecast.rates import stated_rate as stated_rate
 from meantime.forecast.rows import flat_rows as flat_rows
 from meantime.forecast.rows import notes as notes
@@ -64,6 +65,7 @@ __all__ = [
     "notes",
     "probability_done",
     "probability_of_ettr",
+    "rates_of",
     "stated_rate",
     "to_csv",
     "to_json",

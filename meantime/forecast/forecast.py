@@ -1,6 +1,5 @@
 """Forecasts: draws of failure rates and a plan in, labelled figures out."""
 
-import json
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +10,9 @@ import xarray as xr
 
 from meantime.errors import InputError
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
-from meantime.forecast.limits import notes_of, unconverged
+from meantime.forecast.limits import notes_of, warnings_of
 from meantime.forecast.plan import DURATIONS, Plan
-from meantime.forecast.rates import checked_gpus, hazards_of, summed
+from meantime.forecast.rates import checked_gpus, hazards_of, rates_of, summed
 from meantime.forecast.run import figures_of_size
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
 
@@ -70,22 +69,10 @@ def forecast(
     InputError
         If the sizes, the plan or the cluster cannot be used.
     """
-    from meantime.inference import predict_rate, provenance
-
-    plan = Plan() if plan is None else plan
-    sizes = checked_gpus(gpus)
-    rate = predict_rate(tree, sizes, cluster=cluster, seed=seed)
-    data = tree["fit_data"].attrs if "fit_data" in tree else {}
-    result = forecast_rates(rate, plan, seed=seed, data_gpus_per_node=data.get("gpus_per_node"))
-    record = provenance(tree)
-    result.attrs["model"] = json.dumps(model_of(record, cluster))
-    result.attrs["notes"] = "\n".join([*unconverged(record), *filter(None, [result.attrs["notes"]])])
-    return result
+    return forecast_rates(rates_of(tree, gpus, cluster=cluster, seed=seed), plan, seed=seed)
 
 
-def forecast_rates(
-    rate: xr.DataArray, plan: Plan | None = None, *, seed: int = SEED, data_gpus_per_node: int | None = None
-) -> xr.Dataset:
+def forecast_rates(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = SEED) -> xr.Dataset:
     """Forecast from draws of the failure rate, whatever they come from.
 
     Parameters
@@ -93,13 +80,12 @@ def forecast_rates(
     rate
         Failures per node-day, dims (sample, gpus) or (sample, component, gpus), coordinate `gpus`.
         Components fail independently, so their rates add up. If attribute `largest_job_gpus` is there,
-        larger sizes are flagged as extrapolated (0: unknown, so all are).
+        larger sizes are flagged as extrapolated (0: unknown, so all are). What `rates_of` records of the
+        fit goes into the result's attributes.
     plan
         The plan of the run.
     seed
         Seed of the uncertain values of the plan and of the luck of the runs.
-    data_gpus_per_node
-        GPUs of a node of the data that the rates come from, to point out a plan with other nodes.
 
     Returns
     -------
@@ -154,8 +140,8 @@ def forecast_rates(
         "interval_probability": PROBABILITY,
         "gpus_per_node": plan.gpus_per_node,
         "seed": seed,
-        "model": "{}",
-        "notes": "\n".join(notes_of(result, plan, largest, data_gpus_per_node)),
+        "model": rate.attrs.get("model", "{}"),
+        "notes": "\n".join([*warnings_of(rate), *notes_of(result, plan, rate)]),
     }
     return result
 
@@ -178,12 +164,6 @@ def coordinates(sizes: list[int], grid: Grid) -> dict[str, Any]:
         else:
             coordinates |= {target: ((), texts[0]), f"{target}_hours": ((), lengths[0], hours)}
     return coordinates | {"figure": list(FIGURES)}
-
-
-def model_of(record: dict[str, Any], cluster: str | None) -> dict[str, Any]:
-    """Return what results keep of the record of a fit."""
-    kept = {key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record}
-    return kept | ({"cluster": cluster} if cluster else {})
 
 
 def _mttf(hazards: np.ndarray) -> np.ndarray:

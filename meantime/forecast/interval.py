@@ -34,6 +34,7 @@ def best_interval(
     jax.Array
         Hours, shape (plans, 1), at most `productive`.
     """
-    waits = {"detection": detection, "queue": queue}
-    best = ettr.robust_interval(hazard, write, restart, **waits, productive=productive, weights=weights)
+    best: jax.Array = ettr.robust_interval(
+        hazard, write, restart, detection=detection, queue=queue, productive=productive, weights=weights
+    )
     return best[..., None]

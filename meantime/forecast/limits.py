@@ -1,17 +1,12 @@
 """What a reader of a forecast should be told in words."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from meantime.forecast.plan import Plan
 
 
-def notes_of(
-    forecast: xr.Dataset, plan: Plan, largest_job_gpus: int | None, data_gpus_per_node: int | None
-) -> list[str]:
+def notes_of(forecast: xr.Dataset, plan: Plan, rate: xr.DataArray) -> list[str]:
     """Return sentences on the limits of a forecast.
 
     Parameters
@@ -20,12 +15,12 @@ def notes_of(
         The forecast, with `extrapolated` and `ettr_kokolis`.
     plan
         The plan it is for.
-    largest_job_gpus
-        Largest job of the data; 0 if unknown, None if the rates come from no data.
-    data_gpus_per_node
-        GPUs of a node of the data, None if not known.
+    rate
+        The rates it comes from, with what is recorded of the data in their attributes.
     """
     notes = []
+    largest_job_gpus = rate.attrs.get("largest_job_gpus")
+    data_gpus_per_node = rate.attrs.get("data_gpus_per_node")
     sizes = forecast["gpus"].values
     beyond = sizes[forecast["extrapolated"].values]
     if largest_job_gpus == 0:
@@ -50,11 +45,9 @@ def notes_of(
     return notes
 
 
-def unconverged(record: Mapping[str, Any]) -> list[str]:
-    """Return the warning that results of an unconverged fit carry, or nothing."""
-    if record.get("diagnostics", {}).get("converged") is False:
-        return ["The fit did not converge: these figures cannot be relied on."]
-    return []
+def warnings_of(rate: xr.DataArray) -> list[str]:
+    """Return what `rates_of` has to warn of: a fit that did not converge."""
+    return [text for text in str(rate.attrs.get("warnings", "")).split("\n") if text]
 
 
 def _listed(sizes: np.ndarray) -> str:

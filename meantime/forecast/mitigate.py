@@ -9,12 +9,12 @@ import xarray as xr
 
 from meantime.errors import InputError
 from meantime.forecast.effects import Effects, combined
-from meantime.forecast.forecast import SEED, model_of
+from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
-from meantime.forecast.limits import unconverged
+from meantime.forecast.limits import warnings_of
 from meantime.forecast.mitigations import HotSpares, Mitigation
 from meantime.forecast.plan import Plan
-from meantime.forecast.rates import checked_gpus, with_components
+from meantime.forecast.rates import checked_gpus, rates_of, with_components
 from meantime.forecast.scenario import Scenario, check_components, outcome_of
 from meantime.forecast.shapley import EXACT_UP_TO, Subset, shapley_shares
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
@@ -60,14 +60,7 @@ def mitigate(
     InputError
         If the sizes, the plan, the cluster or a mitigation cannot be used.
     """
-    from meantime.inference import predict_rate, provenance
-
-    rate = predict_rate(tree, checked_gpus(gpus), cluster=cluster, seed=seed)
-    result = mitigate_rates(rate, plan, mitigations, seed=seed)
-    record = provenance(tree)
-    result.attrs["model"] = json.dumps(model_of(record, cluster))
-    result.attrs["notes"] = "\n".join([*unconverged(record), *filter(None, [result.attrs["notes"]])])
-    return result
+    return mitigate_rates(rates_of(tree, gpus, cluster=cluster, seed=seed), plan, mitigations, seed=seed)
 
 
 def mitigate_rates(
@@ -133,8 +126,8 @@ def mitigate_rates(
             "gpus_per_node": plan.gpus_per_node,
             "seed": seed,
             "plan": json.dumps(plan.to_dict()),
-            "model": "{}",
-            "notes": "\n".join(_notes(mitigations, plan, results)),
+            "model": rate.attrs.get("model", "{}"),
+            "notes": "\n".join([*warnings_of(rate), *_notes(mitigations, plan, results)]),
         },
     )
 

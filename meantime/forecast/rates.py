@@ -1,5 +1,6 @@
 """Failure rates and job sizes as forecasts take them."""
 
+import json
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -45,6 +46,47 @@ def stated_rate(per_1000_node_days: float | Sequence[float] | np.ndarray, gpus: 
         dims=("sample", "component", "gpus"),
         coords={"component": ["all"], "gpus": sizes},
     )
+
+
+def rates_of(
+    tree: xr.DataTree, gpus: int | Iterable[int], *, cluster: str | None = None, seed: int = 0
+) -> xr.DataArray:
+    """Draw the rates of jobs of given sizes from a fit, with what is recorded of the fit in their attributes.
+
+    Parameters
+    ----------
+    tree
+        A fit, as `meantime.inference.fit` returns it.
+    gpus
+        Sizes of the job in GPUs.
+    cluster
+        Cluster of the fit, or ``"new"``; may be left out where the fit has one.
+    seed
+        Seed of what is drawn anew.
+
+    Returns
+    -------
+    xarray.DataArray
+        As of `meantime.inference.predict_rate`. Attributes `largest_job_gpus`, `data_gpus_per_node`, `model`
+        (JSON) and `warnings`.
+
+    Raises
+    ------
+    InputError
+        If the sizes or the cluster cannot be used.
+    """
+    from meantime.inference import predict_rate, provenance
+
+    rate = predict_rate(tree, checked_gpus(gpus), cluster=cluster, seed=seed)
+    record = provenance(tree)
+    kept = {key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record}
+    rate.attrs["model"] = json.dumps(kept | ({"cluster": cluster} if cluster else {}))
+    data = tree["fit_data"].attrs if "fit_data" in tree else {}
+    if data.get("gpus_per_node"):
+        rate.attrs["data_gpus_per_node"] = int(data["gpus_per_node"])
+    if record.get("diagnostics", {}).get("converged") is False:
+        rate.attrs["warnings"] = "The fit did not converge: these figures cannot be relied on."
+    return rate
 
 
 def checked_gpus(gpus: int | Iterable[int]) -> list[int]:

@@ -6,7 +6,7 @@ import xarray as xr
 from meantime.errors import InputError
 from meantime.forecast.budget import Budget
 from meantime.forecast.forecast import SEED, forecast_rates
-from meantime.forecast.limits import notes_of
+from meantime.forecast.limits import notes_of, warnings_of
 from meantime.forecast.plan import Plan
 from meantime.forecast.rates import checked_gpus
 from meantime.units import HOURS_PER_DAY
@@ -19,7 +19,6 @@ def forecast_work(
     *,
     price_per_gpu_hour: float | None = None,
     seed: int = SEED,
-    data_gpus_per_node: int | None = None,
 ) -> xr.Dataset:
     """Forecast a run that does a budget of work, from draws of the failure rate.
 
@@ -38,8 +37,6 @@ def forecast_work(
         Price of a GPU for an hour of wallclock, in any currency.
     seed
         Seed of uncertain values and of luck.
-    data_gpus_per_node
-        GPUs of a node of the data that the rates come from.
 
     Returns
     -------
@@ -73,7 +70,7 @@ def forecast_work(
     result["productive_hours"].attrs = {"units": "h", "long_name": "hours of undisturbed computation"}
     result.attrs = parts[0].attrs | {
         "budget": f"{budget.work:g} {budget.unit}",
-        "notes": "\n".join(notes_of(result, plan, rate.attrs.get("largest_job_gpus"), data_gpus_per_node)),
+        "notes": "\n".join([*warnings_of(rate), *notes_of(result, plan, rate)]),
     }
     return result
 

@@ -102,7 +102,7 @@ def test_sizes_beyond_the_data_are_flagged(largest: int | None, flags: list[bool
 
 def test_notes_point_out_other_nodes_and_a_negative_paper_form() -> None:
     plan = Plan(checkpoint_interval="1h", gpus_per_node=4)
-    result = forecast_rates(stated_rate(RATES, [131072]), plan, data_gpus_per_node=8)
+    result = forecast_rates(stated_rate(RATES, [131072]).assign_attrs(data_gpus_per_node=8), plan)
     assert any("8 GPUs and one of the plan 4" in text for text in notes(result))
     assert any("below 0 for 131,072 GPUs" in text for text in notes(result))
 

@@ -12,8 +12,18 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from meantime.datasets.fates import FATE, USED, Census, exact_seconds, log_edge, whole_sum
-from meantime.datasets.scan import collect
+from meantime.datasets.fates import (
+    FATE,
+    USED,
+    Census,
+    Limits,
+    exact_seconds,
+    log_edge,
+    take_census,
+    whole_sum,
+    with_fates,
+)
+from meantime.datasets.scan import collect, open_jobs
 from meantime.datasets.times import UTC
 from meantime.errors import InputError
 from meantime.units import Duration, seconds
@@ -57,6 +67,43 @@ def add_runtime(jobs: pl.DataFrame, log_end: dt.datetime) -> pl.DataFrame:
         pl.min_horizontal(pl.col("end").fill_null(edge), edge).alias("until"),
         (pl.col("end").is_null() | (pl.col("end") > edge)).alias("censored"),
     )
+
+
+def busy_exposure(
+    jobs: Any,
+    *,
+    gpus_per_node: int = 8,
+    min_gpus: int = 0,
+    period: Duration | None = None,
+    by_node: bool = False,
+    log_start: str | dt.datetime | None = None,
+    log_end: str | dt.datetime | None = None,
+) -> pl.DataFrame:
+    """Give the node-days of jobs by cluster and size (or node), and by period: a failure table without its failures.
+
+    Parameters
+    ----------
+    jobs, gpus_per_node, min_gpus, period, by_node, log_start, log_end
+        As in `meantime.datasets.failure_table.failure_table`.
+
+    Returns
+    -------
+    pl.DataFrame
+        See `sum_exposure`.
+
+    Raises
+    ------
+    InputError
+        If no job that counts has run.
+    """
+    opened = open_jobs(jobs)
+    edges = log_edge(log_start, "log_start"), log_edge(log_end, "log_end")
+    limits = Limits(min_gpus=max(1, min_gpus), log_start=edges[0], log_end=edges[1])
+    fated = with_fates(opened, limits)
+    census = take_census(fated, limits)
+    if census.totals.is_empty():
+        raise InputError(f"{opened.source}: no job that ran has {limits.min_gpus} GPUs or more")
+    return sum_exposure(fated, census, gpus_per_node=gpus_per_node, period=period, by_node=by_node)
 
 
 def sum_exposure(

@@ -49,19 +49,51 @@ def expand_column(lists: pl.Series) -> pl.Series:
     unique = lists.unique().drop_nulls()
     unique = unique.filter(~unique.is_in(_NO_HOSTS))
     plain = ~unique.str.contains(r"[\[\]\s]")
-    simple = unique.filter(plain)
-    other = unique.filter(~plain)
-    names = pl.DataFrame(
-        {
-            "list": pl.concat([simple, other]),
-            "nodes": pl.concat(
-                [simple.str.split(","), pl.Series([expand_hosts(t) for t in other.to_list()], dtype=pl.List(pl.String))]
-            ),
-        },
-        schema={"list": pl.String, "nodes": pl.List(pl.String)},
+    usual = unique.str.contains(_USUAL)
+    simple, ranged = unique.filter(plain), _expand_usual(unique.filter(usual))
+    other = unique.filter(~plain & ~unique.is_in(ranged["list"].implode()))
+    schema = {"list": pl.String, "nodes": pl.List(pl.String)}
+    names = pl.concat(
+        [
+            pl.DataFrame({"list": simple, "nodes": simple.str.split(",")}, schema=schema),
+            ranged,
+            pl.DataFrame({"list": other, "nodes": [expand_hosts(text) for text in other.to_list()]}, schema=schema),
+        ]
     )
     joined = pl.DataFrame({"list": lists}, schema={"list": pl.String})
-    return joined.join(names, on="list", how="left", maintain_order="left")["nodes"]
+    places = joined.join(names.select("list").with_row_index("at"), on="list", how="left", maintain_order="left")["at"]
+    return names["nodes"].gather(places)
+
+
+_USUAL = r"^[^\[\],\s]*\[\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*\]$"
+"""One prefix and one bracket, as Slurm writes most lists."""
+
+
+def _expand_usual(lists: pl.Series) -> pl.DataFrame:
+    """Expand lists of the usual form at once: ``list``, ``nodes``. Those that are too long or fall are left out."""
+    whole = pl.DataFrame({"list": lists}, schema={"list": pl.String}).with_row_index("at")
+    parts = whole.select(
+        "at",
+        prefix=pl.col("list").str.extract(r"^([^\[]*)\["),
+        part=pl.col("list").str.extract(r"\[(.*)\]$").str.split(","),
+    )
+    edges = parts.explode("part").with_columns(pl.col("part").str.split_exact("-", 1).struct.unnest())
+    ranges = edges.select(
+        "at",
+        "prefix",
+        width=pl.col("field_0").str.len_bytes(),
+        first=pl.col("field_0").cast(pl.Int64),
+        last=pl.coalesce("field_1", "field_0").cast(pl.Int64),
+    )
+    count = pl.col("last") - pl.col("first") + 1
+    wrong = ranges.group_by("at").agg(((count.min() < 1) | (count.sum() > MAX_HOSTS)).alias("wrong")).filter("wrong")
+    if wrong.height:
+        ranges = ranges.join(wrong, on="at", how="anti", maintain_order="left")
+    numbers = ranges.select("at", "prefix", "width", number=pl.int_ranges("first", pl.col("last") + 1)).explode(
+        "number"
+    )
+    names = numbers.select("at", nodes=pl.col("prefix") + pl.col("number").cast(pl.String).str.zfill(pl.col("width")))
+    return whole.join(names.group_by("at", maintain_order=True).agg("nodes"), on="at", how="inner").drop("at")
 
 
 def _expand_element(element: str, room: int) -> list[str] | None:

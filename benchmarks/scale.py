@@ -1,0 +1,225 @@
+"""How time and memory grow with a log: 0.4, 4 and 40 million jobs from Parquet to attributed failure tables.
+
+    python benchmarks/scale.py [--folder /tmp/meantime-scale] [--sizes 0.4 4 40] [--sacct 0.5]
+
+A cluster of 2,000 nodes is simulated once; larger logs repeat it, later and under other job ids, and are written and
+read piece by piece. Each measurement is a fresh process; its memory is the peak resident set. The hand-written query
+sums the same node-days by cluster and size in Polars, with its streaming engine, in the same process.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SEED = 1
+PIECE = 4_000_000
+"""Jobs (attempts) of the largest log that is simulated in one piece."""
+ATTEMPTS = 1.153
+"""Attempts a job, about."""
+
+
+def simulate_piece(folder: Path, attempts: float) -> tuple[Path, Path]:
+    """Simulate a log of about so many attempts, with half as many events, unless it is there."""
+    jobs, events = folder / f"jobs-{attempts:.0f}.parquet", folder / f"events-{attempts:.0f}.parquet"
+    if not jobs.exists() or not events.exists():
+        from meantime.datasets.simulate import simulate_cluster
+
+        cluster = simulate_cluster(seed=SEED, n_jobs=round(attempts / ATTEMPTS), n_nodes=2000, noise_low=2.05)
+        cluster.events.write_parquet(events)
+        cluster.jobs.write_parquet(jobs)
+    return jobs, events
+
+
+def write_log(folder: Path, millions: float) -> tuple[str, str]:
+    """Write a log of so many million attempts; give the patterns of its files."""
+    import polars as pl
+
+    attempts = millions * 1e6
+    if attempts <= PIECE:
+        jobs, events = simulate_piece(folder, attempts)
+        return str(jobs), str(events)
+    jobs, events = simulate_piece(folder, PIECE)
+    span = pl.scan_parquet(jobs).select(pl.max_horizontal(pl.col("submit", "start", "end").max())).collect().item()
+    length = span - pl.scan_parquet(jobs).select(pl.col("submit").min()).collect().item()
+    many = folder / f"{millions:g}-million"
+    many.mkdir(exist_ok=True)
+    for i in range(round(attempts / PIECE)):
+        later = pl.duration(seconds=length.total_seconds() * i)
+        for path, times in ((jobs, ("submit", "start", "end")), (events, ("time",))):
+            target = many / f"{path.name.partition('-')[0]}-{i:03d}.parquet"
+            if target.exists():
+                continue
+            moved = pl.scan_parquet(path).with_columns(pl.col(times) + later)
+            if "job_id" in moved.collect_schema():
+                moved = moved.with_columns(pl.format("{}-{}", "job_id", pl.lit(str(i))).alias("job_id"))
+            moved.sink_parquet(target)
+    return str(many / "jobs-*.parquet"), str(many / "events-*.parquet")
+
+
+def timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds that a call takes, and its result."""
+    begin = time.perf_counter()
+    result = function()
+    return time.perf_counter() - begin, result
+
+
+def by_hand(jobs: str) -> Any:
+    """Sum node-days by cluster and size as one writes it by hand."""
+    import polars as pl
+
+    log = pl.scan_parquet(jobs)
+    end = log.select(pl.max_horizontal(pl.col("submit", "start", "end").max())).collect(engine="streaming").item()
+    days = (pl.col("end").fill_null(end) - pl.col("start")).dt.total_microseconds() / 86_400e6
+    size = (2 ** pl.col("n_gpus").log(2).ceil()).cast(pl.Int64)
+    return (
+        log.filter(pl.col("start").is_not_null() & (pl.col("n_gpus") > 0))
+        .group_by("cluster", size.alias("job_size"))
+        .agg((pl.col("n_gpus") / 8 * days).sum().alias("exposure"))
+        .collect(engine="streaming")
+    )
+
+
+def measure_exposure(jobs: str, events: str) -> dict[str, float]:
+    """Compare the plain exposure table with the query written by hand; the better of five, in turns."""
+    import polars as pl
+
+    from meantime.datasets.exposure import busy_exposure
+
+    ours, hand = [], []
+    for _ in range(5):
+        seconds, wanted = timed(lambda: by_hand(jobs))
+        hand.append(seconds)
+        seconds, found = timed(lambda: busy_exposure(pl.scan_parquet(jobs)))
+        ours.append(seconds)
+    both = found.join(wanted, on=["cluster", "job_size"], suffix="_hand")
+    assert both.height == wanted.height
+    assert (both["exposure"] / both["exposure_hand"] - 1).abs().max() < 1e-9  # type: ignore[operator]
+    return {"seconds": min(ours), "by hand": min(hand)}
+
+
+def measure_table(jobs: str, events: str) -> dict[str, float]:
+    """From Parquet files to the attributed failure table."""
+    import polars as pl
+
+    from meantime.datasets import failure_table
+
+    seconds, table = timed(lambda: failure_table(pl.scan_parquet(jobs), pl.scan_parquet(events)))
+    account = json.loads(table.attrs["provenance"])
+    told = {"rows": account["rows_read"], "events": account["events"], "failures": account["failures"]}
+    return {"seconds": seconds, **told}
+
+
+def measure_read(jobs: str, events: str) -> dict[str, float]:
+    """The same through the reader, which checks, numbers and keeps every row."""
+    from meantime.datasets import failure_table, read
+
+    seconds, table = timed(lambda: failure_table(read(jobs), read(events)))
+    return {"seconds": seconds, "failures": int(table["failures"].sum())}  # type: ignore[union-attr]
+
+
+def measure_sacct(path: str, rows: str) -> dict[str, float]:
+    """Read sacct text."""
+    from meantime.datasets import read_sacct
+
+    seconds, log = timed(lambda: read_sacct(path))
+    assert log.table.height == int(rows)
+    return {"seconds": seconds, "rows": int(rows)}
+
+
+MEASURES: dict[str, Callable[[str, str], dict[str, float]]] = {
+    "exposure": measure_exposure,
+    "table": measure_table,
+    "read": measure_read,
+    "sacct": measure_sacct,
+}
+
+
+def peak_memory() -> float:
+    """Give the peak resident set of this process in GiB; getrusage would count what the parent held at the fork."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def run(name: str, *arguments: str) -> dict[str, float]:
+    """Measure in a fresh process."""
+    command = [sys.executable, __file__, "--worker", name, *arguments]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def show_curve(folder: Path, sizes: list[float]) -> None:
+    """Print the curve: seconds in all and for each million jobs."""
+    print("from Parquet        million jobs   million events        s   s/million   GiB")
+    for millions in sizes:
+        jobs, events = write_log(folder, millions)
+        found = run("exposure", jobs, events)
+        rate = found["seconds"] / millions
+        by_hand = f"{found['seconds'] / found['by hand']:.2f} times the {found['by hand']:.2f} s of the query by hand"
+        print(
+            f"exposure            {millions:12.1f}   {'':14}   {found['seconds']:6.2f}   {rate:9.3f}"
+            f"   {found['GiB']:.2f}   {by_hand}"
+        )
+        found = run("table", jobs, events)
+        count, reported = found["rows"] / 1e6, found["events"] / 1e6
+        rate = found["seconds"] / count
+        print(
+            f"failure table       {count:12.1f}   {reported:14.1f}   {found['seconds']:6.2f}   {rate:9.3f}"
+            f"   {found['GiB']:.2f}   {found['failures']:,} failures",
+            flush=True,
+        )
+        if millions <= PIECE / 1e6:
+            found = run("read", jobs, events)
+            rate = found["seconds"] / count
+            print(
+                f"read, failure table {count:12.1f}   {reported:14.1f}   {found['seconds']:6.2f}   {rate:9.3f}"
+                f"   {found['GiB']:.2f}   every row checked and kept",
+                flush=True,
+            )
+
+
+def show_sacct(folder: Path, millions: float) -> None:
+    """Print how fast sacct text is read."""
+    import polars as pl
+
+    from meantime.datasets.simulate import simulate_cluster, write_cluster
+
+    path, rows = folder / f"sacct-{millions:g}" / "sacct.txt", folder / f"sacct-{millions:g}" / "rows.parquet"
+    if not rows.exists():
+        cluster = simulate_cluster(seed=SEED, n_jobs=round(millions * 1e6 / ATTEMPTS), n_nodes=2000)
+        write_cluster(cluster, path.parent)
+        pl.DataFrame({"rows": [cluster.jobs.height]}).write_parquet(rows)
+    found = run("sacct", str(path), str(pl.read_parquet(rows).item()))
+    speed = found["rows"] / found["seconds"]
+    print(f"sacct text          {found['rows'] / 1e6:12.2f}   {'':14}   {found['seconds']:6.2f}   {speed:,.0f} rows/s")
+
+
+def main() -> None:
+    """Write what is missing, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/meantime-scale"))
+    parser.add_argument("--sizes", type=float, nargs="*", default=[0.4, 4.0], help="millions of jobs")
+    parser.add_argument("--sacct", type=float, default=0.5, help="millions of rows")
+    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.worker:
+        name, *arguments = given.worker
+        found = MEASURES[name](*arguments)
+        print(json.dumps({**found, "GiB": peak_memory()}))
+        return
+    given.folder.mkdir(parents=True, exist_ok=True)
+    show_curve(given.folder, given.sizes)
+    if given.sacct:
+        show_sacct(given.folder, given.sacct)
+
+
+if __name__ == "__main__":
+    main()

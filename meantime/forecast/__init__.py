@@ -30,6 +30,7 @@ from meantime.forecast.rates import stated_rate as stated_rate
 from meantime.forecast.rows import flat_rows as flat_rows
 from meantime.forecast.rows import notes as notes
 from meantime.forecast.rows import to_rows as to_rows
+from meantime.forecast.sensitivity import sensitivity as sensitivity
 from meantime.forecast.target import probability_done as probability_done
 from meantime.forecast.target import probability_of_ettr as probability_of_ettr
 from meantime.forecast.uncertain import Uncertain as Uncertain
@@ -66,6 +67,7 @@ __all__ = [
     "probability_done",
     "probability_of_ettr",
     "rates_of",
+    "sensitivity",
     "stated_rate",
     "to_csv",
     "to_json",

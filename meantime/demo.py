@@ -68,8 +68,8 @@ def run_demo(output: str | os.PathLike[str], *, seed: int = SEED, out: Console |
         save_fit(llama, folder / "llama3.nc")
         save_fit(cluster, folder / "fit.nc")
         to_json(result, folder / "forecast.json")
-        report = write_report(cluster, folder / "report.html", gpus=GPUS, title="A simulated cluster")
-        figures = save_figures(cluster, folder)
+        report = write_report(cluster, folder / "report.html", gpus=GPUS, title="A simulated cluster", seed=seed)
+        figures = save_figures(cluster, folder, gpus=GPUS, seed=seed)
     out.rule("Written", align="left")
     written = [report, folder / "forecast.json", *figures, folder / "fit.nc", folder / "llama3.nc", *paths.values()]
     for path in written:

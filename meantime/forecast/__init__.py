@@ -3,6 +3,7 @@
 from meantime.forecast.budget import Budget as Budget
 from meantime.forecast.budget import Throughput as Throughput
 from meantime.forecast.cluster_size import cluster_size as cluster_size
+from meantime.forecast.distributed import forecast_chunked as forecast_chunked
 from meantime.forecast.draws import expected_draws as expected_draws
 from meantime.forecast.expected import expected_ettr as expected_ettr
 from meantime.forecast.forecast import forecast as forecast
@@ -56,6 +57,7 @@ __all__ = [
     "expected_ettr",
     "flat_rows",
     "forecast",
+    "forecast_chunked",
     "forecast_rates",
     "forecast_work",
     "information",

@@ -20,7 +20,7 @@ SCHEMA = "meantime.forecast/1"
 SEED = 0
 MAX_CELLS = 1_000_000
 
-_DESCRIBED = {
+DESCRIBED = {
     "rate": ("1/day", "failures per node-day of a job of this size"),
     "mttf": ("h", "mean time to failure of the job"),
     "checkpoint_interval": ("h", "checkpoint interval: each draw's own optimum, or the stated one"),
@@ -115,14 +115,14 @@ def forecast_rates(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     with workers() as pool:
         per_size = list(
             pool.map(
-                lambda hazard, size: figures_of_size(hazard, grid, gpus=size, seed=_seed_of(seed, size)),
+                lambda hazard, size: figures_of_size(hazard, grid, gpus=size, seed=seed_of(seed, size)),
                 hazards.T,
                 sizes,
             )
         )
     data: dict[str, Any] = {
         "rate": (("gpus", "figure"), summarise(draws, axis=0)),
-        "mttf": (("gpus", "figure"), _mttf(hazards)),
+        "mttf": (("gpus", "figure"), mttf_figures(hazards)),
     }
     for name in per_size[0]:
         values = np.stack([figures[name] for figures in per_size])
@@ -131,19 +131,24 @@ def forecast_rates(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     largest = rate.attrs.get("largest_job_gpus")
     data["nodes"] = ("gpus", np.ceil(np.array(sizes) / plan.gpus_per_node).astype(np.int64))
     data["extrapolated"] = ("gpus", np.array([largest is not None and size > largest for size in sizes]))
-    result = xr.Dataset({name: data[name] for name in _DESCRIBED}, coords=coordinates(sizes, grid))
-    for name, (unit, long_name) in _DESCRIBED.items():
+    result = xr.Dataset({name: data[name] for name in DESCRIBED}, coords=coordinates(sizes, grid))
+    for name, (unit, long_name) in DESCRIBED.items():
         result[name].attrs = {"units": unit, "long_name": long_name}
-    result.attrs = {
+    result.attrs = attributes_of(rate, plan, seed, notes=[*warnings_of(rate), *notes_of(result, plan, rate)])
+    return result
+
+
+def attributes_of(rate: xr.DataArray, plan: Plan, seed: int, *, notes: Iterable[str]) -> dict[str, Any]:
+    """Return the attributes of a forecast."""
+    return {
         "schema": SCHEMA,
         "interval_kind": KIND,
         "interval_probability": PROBABILITY,
         "gpus_per_node": plan.gpus_per_node,
         "seed": seed,
         "model": rate.attrs.get("model", "{}"),
-        "notes": "\n".join([*warnings_of(rate), *notes_of(result, plan, rate)]),
+        "notes": "\n".join(notes),
     }
-    return result
 
 
 def workers() -> ThreadPoolExecutor:
@@ -166,11 +171,12 @@ def coordinates(sizes: list[int], grid: Grid) -> dict[str, Any]:
     return coordinates | {"figure": list(FIGURES)}
 
 
-def _mttf(hazards: np.ndarray) -> np.ndarray:
+def mttf_figures(hazards: np.ndarray) -> np.ndarray:
     """Figures of 1/hazard; its quantiles are the inverses of the hazard's, in reverse."""
     with np.errstate(divide="ignore"):
         return np.column_stack([(1 / hazards).mean(axis=0), 1 / summarise(hazards, axis=0)[:, [1, 3, 2]]])
 
 
-def _seed_of(seed: int, size: int) -> int:
+def seed_of(seed: int, size: int) -> int:
+    """Return the seed of the luck of runs of one size."""
     return int(np.random.SeedSequence([seed, size]).generate_state(1)[0] >> 1)

@@ -42,13 +42,17 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
         (all without unit), `checkpoint_interval` (hours), `failures_per_day`, `gpu_hours_lost_per_day`,
         `days_to_finish`; and `chosen_interval` (hours), shape (plans,).
     """
-    per_block = max(1, _BLOCK // hazard.size)
-    starts = range(0, grid.size, per_block)
+    per_block = block_of(hazard.size)
     blocks = [
-        _figures(hazard, grid.block(start, start + per_block), gpus, np.random.default_rng([seed, start]))
-        for start in starts
+        _figures(hazard, grid.block(at, at + per_block), gpus, np.random.default_rng([seed, grid.start + at]))
+        for at in range(0, grid.size, per_block)
     ]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def block_of(n_draws: int) -> int:
+    """Return the number of plans worked on at a time; parts that begin at its multiples give what the whole gives."""
+    return max(1, _BLOCK // n_draws)
 
 
 def _figures(hazard: np.ndarray, grid: Grid, gpus: int, rng: np.random.Generator) -> dict[str, np.ndarray]:

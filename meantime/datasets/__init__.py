@@ -2,17 +2,23 @@
 
 ``read`` finds out what a file is and reads it (`meantime.datasets.formats` lists what it knows); ``to_table`` makes a
 failure table of whatever was read, ``failure_table`` counts failures and node-days of jobs; ``summarise`` describes a
-log. `meantime.datasets.published` has figures of publications as failure tables,
+log. `measure_runs` measures runs, `goodput` a cluster, `read_training` training logs; `check_quality` says what is odd
+about a log. `meantime.datasets.published` has figures of publications as failure tables,
 `meantime.datasets.simulate` clusters with a known truth.
 """
 
 from meantime.datasets.attribution import attribute as attribute
+from meantime.datasets.calendar import calendar_exposure as calendar_exposure
 from meantime.datasets.counts import failure_table_from_counts as failure_table_from_counts
 from meantime.datasets.counts import read_counts as read_counts
 from meantime.datasets.detect import FORMATS as FORMATS
 from meantime.datasets.detect import read as read
 from meantime.datasets.detect import to_table as to_table
+from meantime.datasets.exposure import busy_exposure as busy_exposure
 from meantime.datasets.failure_table import failure_table as failure_table
+from meantime.datasets.goodput import goodput as goodput
+from meantime.datasets.ledger import attempt_ledger as attempt_ledger
+from meantime.datasets.ledger import measure_runs as measure_runs
 from meantime.datasets.lives import lives_table as lives_table
 from meantime.datasets.log import Log as Log
 from meantime.datasets.mapping import TableMapping as TableMapping
@@ -21,7 +27,11 @@ from meantime.datasets.mapping import save_mapping as save_mapping
 from meantime.datasets.outages import hit_probability as hit_probability
 from meantime.datasets.outages import incidents as incidents
 from meantime.datasets.outages import outage_table as outage_table
+from meantime.datasets.quality import check_quality as check_quality
+from meantime.datasets.runs import stitch_runs as stitch_runs
 from meantime.datasets.sacct import read_sacct as read_sacct
+from meantime.datasets.sensitivity import score_attribution as score_attribution
+from meantime.datasets.sensitivity import sensitivity as sensitivity
 from meantime.datasets.summary import summarise as summarise
 from meantime.datasets.table import build_table as build_table
 from meantime.datasets.table import check_table as check_table
@@ -30,6 +40,11 @@ from meantime.datasets.tabular import read_table as read_table
 from meantime.datasets.taxonomy import Component as Component
 from meantime.datasets.taxonomy import load_components as load_components
 from meantime.datasets.taxonomy import taxonomy as taxonomy
+from meantime.datasets.training import TrainingLog as TrainingLog
+from meantime.datasets.training import TrainingSamples as TrainingSamples
+from meantime.datasets.training import read_training as read_training
+from meantime.datasets.training import training_samples as training_samples
+from meantime.datasets.training_ledger import training_ledger as training_ledger
 from meantime.datasets.xids import xid_table as xid_table
 
 __all__ = [
@@ -37,25 +52,39 @@ __all__ = [
     "Component",
     "Log",
     "TableMapping",
+    "TrainingLog",
+    "TrainingSamples",
+    "attempt_ledger",
     "attribute",
     "build_table",
+    "busy_exposure",
+    "calendar_exposure",
+    "check_quality",
     "check_table",
     "failure_table",
     "failure_table_from_counts",
+    "goodput",
     "hit_probability",
     "incidents",
     "lives_table",
     "load_components",
     "load_mapping",
+    "measure_runs",
     "outage_table",
     "read",
     "read_counts",
     "read_events",
     "read_sacct",
     "read_table",
+    "read_training",
     "save_mapping",
+    "score_attribution",
+    "sensitivity",
+    "stitch_runs",
     "summarise",
     "taxonomy",
     "to_table",
+    "training_ledger",
+    "training_samples",
     "xid_table",
 ]

@@ -46,6 +46,7 @@ def failure_table(
     by_node: bool = False,
     exposure: Literal["busy", "calendar"] = "busy",
     inventory: Any = None,
+    taxonomy_table: pl.DataFrame | None = None,
 ) -> xr.Dataset:
     """Count failures and exposure by cluster, component and job size.
 
@@ -89,6 +90,9 @@ def failure_table(
         `meantime.datasets.calendar.calendar_exposure`; without job sizes.
     inventory
         For calendar exposure, when nodes arrived and left, if known.
+    taxonomy_table
+        Which of several causes wins, and the order of components. Default:
+        `meantime.datasets.taxonomy.taxonomy` as shipped; ``taxonomy(load_components("site.toml"))`` for a site's own.
 
     Returns
     -------
@@ -122,8 +126,9 @@ def failure_table(
     census = take_census(fated, limits)
     if census.totals.is_empty():
         raise InputError(_nothing_used(opened, census, limits))
-    failed = _failures(opened, fated, reported, rule, marking, least, length)
-    names = _component_names(failed, reported, rule, severity, components)
+    known_causes = taxonomy() if taxonomy_table is None else taxonomy_table
+    failed = _failures(opened, fated, reported, rule, marking, least, length, known_causes)
+    names = _component_names(failed, reported, rule, severity, components, known_causes)
     if exposure == "calendar":
         days = calendar_exposure(
             jobs, events, inventory=inventory, log_start=limits.log_start, log_end=census.log_end, period=period
@@ -218,6 +223,7 @@ def _failures(
     marking: AttributionRule,
     least: int,
     length: int | None,
+    table: pl.DataFrame,
 ) -> pl.DataFrame:
     """Give the failures that count: ``cluster``, ``job_size``, ``component``, ``failures``, ``period``, ``node``."""
     if rule == INTERRUPTION:
@@ -234,7 +240,7 @@ def _failures(
         )
     else:
         kept = ("cluster", "n_gpus", "begin", "until")
-        failed = find_failures(ended, events, marking, identity=opened.identity, kept=kept).rename(
+        failed = find_failures(ended, events, marking, identity=opened.identity, kept=kept, table=table).rename(
             {"failed_node": "node"}
         )
         failed = failed.with_columns(pl.lit(1, dtype=pl.Int64).alias("failures"))
@@ -249,7 +255,12 @@ def _period(period: Duration | None) -> list[str]:
 
 
 def _component_names(
-    failed: pl.DataFrame, events: nw.LazyFrame[Any] | None, rule: Rule, severity: str, wanted: Sequence[str] | None
+    failed: pl.DataFrame,
+    events: nw.LazyFrame[Any] | None,
+    rule: Rule,
+    severity: str,
+    wanted: Sequence[str] | None,
+    table: pl.DataFrame,
 ) -> list[str]:
     seen = set(failed["component"].unique().to_list())
     if wanted is not None:
@@ -259,7 +270,7 @@ def _component_names(
     if events is not None:
         counted = events if severity == "low" else events.filter(nw.col("high"))
         seen |= set(collect(counted.select("component").unique())["component"].to_list())
-    known = [name for name in taxonomy()["component"].to_list() if name in seen]
+    known = [name for name in table["component"].to_list() if name in seen]
     return [*known, *sorted(seen - set(known) - {UNATTRIBUTED}), UNATTRIBUTED]
 
 

@@ -26,6 +26,7 @@ def sensitivity(
     severities: Sequence[str] = ("high", "low"),
     gpus_per_node: int = 8,
     min_gpus: int = 0,
+    taxonomy_table: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Show how the failure rates move with the window and the severity of the attribution rule.
 
@@ -33,7 +34,7 @@ def sensitivity(
 
     Parameters
     ----------
-    jobs, events, gpus_per_node, min_gpus
+    jobs, events, gpus_per_node, min_gpus, taxonomy_table
         As in `meantime.datasets.failure_table.failure_table`.
     before, after
         Windows before and after the end of a job; every pair is tried.
@@ -72,7 +73,7 @@ def sensitivity(
         for lag in after:
             for lead in before:
                 rule = AttributionRule(before=lead, after=lag, severity=low_or_high)
-                failed = candidates.settle(rule, taxonomy())
+                failed = candidates.settle(rule, taxonomy() if taxonomy_table is None else taxonomy_table)
                 rows.append(
                     _rates(failed, days).select(
                         pl.lit(seconds(lead) / 60).alias("before_minutes"),

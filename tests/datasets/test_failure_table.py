@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from meantime.datasets.exposure import size_bucket
 from meantime.datasets.failure_table import failure_table
 from meantime.datasets.table import check_table
+from meantime.datasets.taxonomy import Component, taxonomy
 from meantime.errors import InputError
 
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)  # a Monday
@@ -132,6 +133,23 @@ def test_components_of_failures_and_events() -> None:
     wanted = failure_table(jobs, events, components=["pcie", "unattributed"])
     assert wanted["component"].values.tolist() == ["pcie", "unattributed", "other"]
     assert wanted["failures"].sel(job_size=8, cluster="rsc").values.tolist() == [0, 1, 1]
+
+
+def test_a_taxonomy_of_ones_own_decides() -> None:
+    jobs = frame([{"start": 0, "end": 24, "state": "NODE_FAIL"}])
+    events = pl.DataFrame(
+        {
+            "time": [START + dt.timedelta(hours=24)] * 2,
+            "node": ["n1", "n1"],
+            "component": ["pcie", "pump"],
+            "severity": ["high", "high"],
+            "source": ["x", "x"],
+        }
+    )
+    pump = Component(name="pump", symptom="stopped", domains=("hardware",), severity="high", priority=0)
+    for table, counts in ((None, {"pcie": 1, "pump": 0}), (taxonomy((pump,)), {"pump": 1, "pcie": 0})):
+        made = failure_table(jobs, events, taxonomy_table=table)
+        assert made["failures"].sum(["cluster", "job_size"]).to_series().to_dict() == {**counts, "unattributed": 0}
 
 
 def test_interruption_rule_needs_no_states() -> None:

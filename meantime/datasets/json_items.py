@@ -7,7 +7,7 @@ one after another (JSON lines). Items are numbered from 1, and that number stand
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -125,7 +125,7 @@ def array_start(text: str, key: str) -> int | None:
 def value_at(item: Any, *path: str) -> Any:
     """Follow keys through nested objects; None where one is absent."""
     for name in path:
-        if not isinstance(item, Mapping):
+        if type(item) is not dict:  # what JSON makes; twice as fast as asking for any mapping
             return None
         item = item.get(name)
     return item
@@ -134,9 +134,8 @@ def value_at(item: Any, *path: str) -> Any:
 def text_at(item: Any, *path: str) -> str | None:
     """Follow keys to a text or number, as text; None where it is absent or something else."""
     value = value_at(item, *path)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    return str(value)
+    kind = type(value)
+    return value if kind is str else str(value) if kind is int or kind is float else None
 
 
 def _begin(text: str, key: str | None) -> int:

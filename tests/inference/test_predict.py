@@ -51,6 +51,12 @@ def test_sizes_of_one_unseen_bucket_share_the_cell(sized):
     np.testing.assert_allclose(rate[..., 1], rate[..., 0] * np.exp(slope * np.log2(1000 / 1024)), rtol=1e-10)
 
 
+def test_a_size_does_not_depend_on_the_others_asked_for(sized):
+    alone = predict_rate(sized, [4096], cluster="cluster 0").values[..., 0]
+    among = predict_rate(sized, [131_072, 4096, 16], cluster="cluster 0").values[..., 1]
+    np.testing.assert_array_equal(alone, among)
+
+
 def test_a_pair_without_exposure_counts_as_unseen(sized):
     rate = predict_rate(sized, [128], cluster="cluster 1").values[..., 0]
     stored = _stacked(sized["posterior"]["rate"].sel(cluster="cluster 1", job_size=128))

@@ -74,12 +74,14 @@ def _cells(
     seen = (
         {} if cluster is None else {size: i for i, size in enumerate(grid.job_sizes) if grid.exposure[cluster, i] > 0}
     )
+    root = int(rng.integers(2**63))
     cells = {}
     for bucket in dict.fromkeys(buckets.tolist()):
         if bucket in seen:
             cells[bucket] = posterior["cell"].values[:, :, cluster, :, seen[bucket]]
         else:
-            cells[bucket] = rng.standard_gamma(weight, (*weight.shape[:2], len(grid.components))) / weight
+            own = np.random.default_rng([root, bucket])  # the draws of a size do not depend on the others asked for
+            cells[bucket] = own.standard_gamma(weight, (*weight.shape[:2], len(grid.components))) / weight
     return np.stack([cells[bucket] for bucket in buckets.tolist()], axis=-1)
 
 

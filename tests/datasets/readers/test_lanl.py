@@ -65,24 +65,6 @@ def test_every_derived_system(folder: Path, log: Log, nodes: pl.DataFrame) -> No
     assert got.rows() == wanted.rows()
 
 
-# processors per node (of most nodes of a system): nodes, failures, node-days, rate
-BY_SIZE = {
-    (1, 2): (1828, 1845, "1.45286e+06", "1.26991"),
-    (3, 4): (3105, 11082, "3.08742e+06", "3.5894"),
-    (5, 32): (2, 284, "4227.8", "67.1745"),
-    (128, 999): (71, 10402, "151888", "68.4847"),
-}
-
-
-def test_rates_by_node_size(log: Log, nodes: pl.DataFrame) -> None:
-    size = lanl_systems(log, nodes).select("cluster", pl.col("procs_in_node").alias("procs"))
-    sized = nodes.join(size, on="cluster")
-    for (low, high), wanted in BY_SIZE.items():
-        part = sized.filter(pl.col("procs").is_between(low, high))
-        days, failures = part["days_adjusted"].round(3).sum(), part["failures"].sum()
-        assert (part.height, failures, f"{days:.6g}", f"{1000 * failures / days:.6g}") == wanted
-
-
 def test_failure_table(log: Log) -> None:
     table = lanl_table(log, by_node=False)
     three = table.sel(cluster=["18", "19", "20"]).sum("cluster")

@@ -6,28 +6,39 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from scipy import stats
 
 from meantime.datasets.failure_table import failure_table
 from meantime.datasets.log import Log
 from meantime.datasets.readers.philly import read_philly
 
-# buckets: jobs, attempts, wall-clock hours, GPU-hours, interruptions, those after 10 minutes, node-days
-TABLE = """
-4          1457 2124 40956.7  163827  667 441 853.264
-8          1354 2018 59414.5  475287  664 444 2475.46
-16          152  248 7020.52  112320   96  53     585
-32           65   92 647.749 19871.6   27   7 103.498
-64,128        6    8 13.1578 1055.34    2   2 5.49657
-4,8,16,32,64,128 3034 4490 108053 772361 1456 947 4022.71
+# buckets: jobs, attempts, wall-clock hours, GPU-hours, interruptions, those after 10 minutes, node-days; rate of all
+# per 1,000 node-days and its interval
+EVERY = """
+4 1457 2124 40956.7 163827 667 441 853.264 781.704 723.498 843.346
+8 1354 2018 59414.5 475287 664 444 2475.46 268.233 248.217 289.435
+16 152 248 7020.52 112320 96 53 585 164.103 132.924 200.397
+32 65 92 647.749 19871.6 27 7 103.498 260.875 171.918 379.559
+64,128 6 8 13.1578 1055.34 2 2 5.49657 363.863 44.0655 1314.4
+4,8,16,32,64,128 3034 4490 108053 772361 1456 947 4022.71 361.945 343.59 381.025
 """
-# buckets: all per 1,000 node-days, those after 10 minutes per 1,000 node-days, and per 1,000 hours of the job
-RATES = """
-4          781.704 516.839 10.7675
-8          268.233 179.361 7.47292
-16         164.103 90.5983 7.54929
-32         260.875 67.6342 10.8066
-64,128     363.863 363.863 152.001
-4,8,16,32,64,128 361.945 235.413 8.76425
+# buckets: interruptions after 10 minutes, node-days, rate per 1,000 node-days and its interval
+LONG = """
+4 441 853.264 516.839 469.721 567.403
+8 444 2475.46 179.361 163.063 196.846
+16 53 585 90.5983 67.8644 118.505
+32 7 103.498 67.6342 27.1925 139.352
+64,128 2 5.49657 363.863 44.0655 1314.4
+4,8,16,32,64,128 947 4022.71 235.413 220.657 250.897
+"""
+# buckets: interruptions after 10 minutes, wall-clock hours, rate per 1,000 hours of the job and its interval
+HOURLY = """
+4 441 40956.7 10.7675 9.78585 11.8209
+8 444 59414.5 7.47292 6.7939 8.20143
+16 53 7020.52 7.54929 5.65494 9.87466
+32 7 647.749 10.8066 4.34483 22.2658
+64,128 2 13.1578 152.001 18.4081 549.081
+4,8,16,32,64,128 947 108053 8.76425 8.21487 9.34071
 """
 
 
@@ -50,28 +61,44 @@ def test_rows(log: Log, shared_data: Path) -> None:
     assert log.table["end"].dt.to_string("%Y-%m-%d %H:%M:%S").to_list() == flat["end_time"].to_list()
 
 
-@pytest.mark.parametrize("line", TABLE.strip().splitlines())
-def test_counts_and_exposure(log: Log, line: str) -> None:
+def rate(count: int, exposure: float) -> list[str]:
+    """Rate per 1,000 and the exact (Garwood) 95 % interval, to six figures."""
+    values = (count, stats.chi2.ppf(0.025, 2 * count) / 2, stats.chi2.ppf(0.975, 2 * count + 2) / 2)
+    return [f"{1000 * value / exposure:.6g}" for value in values]
+
+
+def wall_hours(rows: pl.DataFrame) -> float:
+    return rows.select((pl.col("end") - pl.col("start")).dt.total_seconds().sum() / 3600).item()
+
+
+@pytest.mark.parametrize("line", EVERY.strip().splitlines())
+def test_every_interruption(log: Log, line: str) -> None:
     buckets, *wanted = line.split()
     sizes, rows = part(log, buckets)
-    hours = rows.select((pl.col("end") - pl.col("start")).dt.total_seconds().sum() / 3600).item()
     every = failure_table(log, rule="interruption").sel(job_size=sizes)
     long = failure_table(log, rule="interruption", min_runtime="10min").sel(job_size=sizes)
     days = float(every["exposure"].sum())
     counts = [int(table["failures"].sum()) for table in (every, long)]
-    got = [rows["job_id"].n_unique(), rows.height, f"{hours:.6g}", f"{days * 192:.6g}", *counts, f"{days:.6g}"]
+    jobs = [rows["job_id"].n_unique(), rows.height]
+    got = [*jobs, f"{wall_hours(rows):.6g}", f"{days * 192:.6g}", *counts, f"{days:.6g}", *rate(counts[0], days)]
     assert [str(value) for value in got] == wanted
 
 
-@pytest.mark.parametrize("line", RATES.strip().splitlines())
-def test_rates(log: Log, line: str) -> None:
+@pytest.mark.parametrize("line", LONG.strip().splitlines())
+def test_interruptions_after_ten_minutes(log: Log, line: str) -> None:
+    buckets, *wanted = line.split()
+    table = failure_table(log, rule="interruption", min_runtime="10min").sel(job_size=part(log, buckets)[0])
+    count, days = int(table["failures"].sum()), float(table["exposure"].sum())
+    assert [str(count), f"{days:.6g}", *rate(count, days)] == wanted
+
+
+@pytest.mark.parametrize("line", HOURLY.strip().splitlines())
+def test_interruptions_per_hour_of_the_job(log: Log, line: str) -> None:
     buckets, *wanted = line.split()
     sizes, rows = part(log, buckets)
-    hours = rows.select((pl.col("end") - pl.col("start")).dt.total_seconds().sum() / 3600).item()
-    every = failure_table(log, rule="interruption").sel(job_size=sizes)
-    days, n = float(every["exposure"].sum()), int(every["failures"].sum())
-    long = int(failure_table(log, rule="interruption", min_runtime="10min").sel(job_size=sizes)["failures"].sum())
-    assert [f"{1000 * rate:.6g}" for rate in (n / days, long / days, long / hours)] == wanted
+    table = failure_table(log, rule="interruption", min_runtime="10min").sel(job_size=sizes)
+    count, hours = int(table["failures"].sum()), wall_hours(rows)
+    assert [str(count), f"{hours:.6g}", *rate(count, hours)] == wanted
 
 
 JOBS = [

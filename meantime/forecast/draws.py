@@ -10,6 +10,7 @@ import xarray as xr
 
 from meantime import ettr
 from meantime.errors import InputError
+from meantime.forecast.devices import over_devices
 from meantime.forecast.forecast import SEED, coordinates, workers
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.hazards import condense
@@ -111,10 +112,10 @@ def ettr_at(at: np.ndarray, hazards: np.ndarray, grid: Grid) -> Iterator[tuple[s
         points, weights = _searched(hazards[rows], search=search, all_draws=grid.uncertain)
         with jax.enable_x64(True):
             values, used = _ettr(
-                jnp.asarray(at[rows]),
+                over_devices(at[rows]),
                 jnp.asarray(points),
                 jnp.asarray(weights),
-                {name: jnp.asarray(hours[name]) for name in TERMS},
+                {name: over_devices(hours[name]) for name in TERMS},
                 jnp.asarray(hours["checkpoint_interval"]),
                 jnp.asarray(block.optimal),
                 search=search,

@@ -12,6 +12,7 @@ from scipy.special import gammainc
 
 from meantime import ettr
 from meantime.errors import InputError
+from meantime.forecast.devices import over_devices
 from meantime.forecast.effects import TERMS, Effects
 from meantime.units import HOURS_PER_DAY
 
@@ -103,7 +104,7 @@ def _outcome(scenario: Scenario, sets: Sequence[Effects]) -> Outcome:
     drawn = _evenly(stacked) if search else {}
     with jax.enable_x64(True):
         values, used = _values(
-            {name: jnp.asarray(value) for name, value in stacked.items()},
+            {name: over_devices(value) for name, value in stacked.items()},
             {name: jnp.asarray(value) for name, value in drawn.items()},
             search=search,
         )

@@ -62,11 +62,11 @@ def write_log(folder: Path, millions: float) -> tuple[str, str]:
     return str(many / "jobs-*.parquet"), str(many / "events-*.parquet")
 
 
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds that a call takes, and its result."""
-    begin = time.perf_counter()
+def timed(function: Callable[[], Any]) -> tuple[dict[str, float], Any]:
+    """Return the seconds that a call takes, of the clock and of the processors, and its result."""
+    begin, busy = time.perf_counter(), time.process_time()
     result = function()
-    return time.perf_counter() - begin, result
+    return {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - busy}, result
 
 
 def by_hand(jobs: str) -> Any:
@@ -93,14 +93,18 @@ def measure_exposure(jobs: str, events: str) -> dict[str, float]:
 
     ours, hand = [], []
     for _ in range(5):
-        seconds, wanted = timed(lambda: by_hand(jobs))
-        hand.append(seconds)
-        seconds, found = timed(lambda: busy_exposure(pl.scan_parquet(jobs)))
-        ours.append(seconds)
+        took, wanted = timed(lambda: by_hand(jobs))
+        hand.append(took)
+        took, found = timed(lambda: busy_exposure(pl.scan_parquet(jobs)))
+        ours.append(took)
     both = found.join(wanted, on=["cluster", "job_size"], suffix="_hand")
     assert both.height == wanted.height
     assert (both["exposure"] / both["exposure_hand"] - 1).abs().max() < 1e-9  # type: ignore[operator]
-    return {"seconds": min(ours), "by hand": min(hand)}
+    return {
+        f"{name}{which}": min(took[name] for took in all_)
+        for which, all_ in (("", ours), (" by hand", hand))
+        for name in ("seconds", "cpu")
+    }
 
 
 def measure_table(jobs: str, events: str) -> dict[str, float]:
@@ -109,27 +113,27 @@ def measure_table(jobs: str, events: str) -> dict[str, float]:
 
     from meantime.datasets import failure_table
 
-    seconds, table = timed(lambda: failure_table(pl.scan_parquet(jobs), pl.scan_parquet(events)))
+    took, table = timed(lambda: failure_table(pl.scan_parquet(jobs), pl.scan_parquet(events)))
     account = json.loads(table.attrs["provenance"])
     told = {"rows": account["rows_read"], "events": account["events"], "failures": account["failures"]}
-    return {"seconds": seconds, **told}
+    return {**took, **told}
 
 
 def measure_read(jobs: str, events: str) -> dict[str, float]:
     """The same through the reader, which checks, numbers and keeps every row."""
     from meantime.datasets import failure_table, read
 
-    seconds, table = timed(lambda: failure_table(read(jobs), read(events)))
-    return {"seconds": seconds, "failures": int(table["failures"].sum())}  # type: ignore[union-attr]
+    took, table = timed(lambda: failure_table(read(jobs), read(events)))
+    return {**took, "failures": int(table["failures"].sum())}  # type: ignore[union-attr]
 
 
 def measure_sacct(path: str, rows: str) -> dict[str, float]:
     """Read sacct text."""
     from meantime.datasets import read_sacct
 
-    seconds, log = timed(lambda: read_sacct(path))
+    took, log = timed(lambda: read_sacct(path))
     assert log.table.height == int(rows)
-    return {"seconds": seconds, "rows": int(rows)}
+    return {**took, "rows": int(rows)}
 
 
 MEASURES: dict[str, Callable[[str, str], dict[str, float]]] = {
@@ -156,34 +160,30 @@ def run(name: str, *arguments: str) -> dict[str, float]:
     return json.loads(output.splitlines()[-1])
 
 
+def show(what: str, millions: float, found: dict[str, float], note: str) -> None:
+    """Print one line."""
+    print(
+        f"{what:20}{millions:8.1f}{found['seconds']:10.2f}{found['cpu']:10.2f}{found['seconds'] / millions:12.3f}"
+        f"{found['GiB']:8.2f}   {note}",
+        flush=True,
+    )
+
+
 def show_curve(folder: Path, sizes: list[float]) -> None:
     """Print the curve: seconds in all and for each million jobs."""
-    print("from Parquet        million jobs   million events        s   s/million   GiB")
+    print(f"{'':20}{'million':>8}{'s':>10}{'cpu s':>10}{'s/million':>12}{'GiB':>8}")
     for millions in sizes:
         jobs, events = write_log(folder, millions)
         found = run("exposure", jobs, events)
-        rate = found["seconds"] / millions
-        by_hand = f"{found['seconds'] / found['by hand']:.2f} times the {found['by hand']:.2f} s of the query by hand"
-        print(
-            f"exposure            {millions:12.1f}   {'':14}   {found['seconds']:6.2f}   {rate:9.3f}"
-            f"   {found['GiB']:.2f}   {by_hand}"
-        )
+        ratios = [found[name] / found[f"{name} by hand"] for name in ("seconds", "cpu")]
+        show("exposure", millions, found, "{:.2f} times the query by hand ({:.2f} of its cpu)".format(*ratios))
         found = run("table", jobs, events)
-        count, reported = found["rows"] / 1e6, found["events"] / 1e6
-        rate = found["seconds"] / count
-        print(
-            f"failure table       {count:12.1f}   {reported:14.1f}   {found['seconds']:6.2f}   {rate:9.3f}"
-            f"   {found['GiB']:.2f}   {found['failures']:,} failures",
-            flush=True,
+        count = found["rows"] / 1e6
+        show(
+            "failure table", count, found, f"{found['events'] / 1e6:.1f} million events, {found['failures']:,} failures"
         )
         if millions <= PIECE / 1e6:
-            found = run("read", jobs, events)
-            rate = found["seconds"] / count
-            print(
-                f"read, failure table {count:12.1f}   {reported:14.1f}   {found['seconds']:6.2f}   {rate:9.3f}"
-                f"   {found['GiB']:.2f}   every row checked and kept",
-                flush=True,
-            )
+            show("read, failure table", count, run("read", jobs, events), "every row checked and kept")
 
 
 def show_sacct(folder: Path, millions: float) -> None:
@@ -198,8 +198,7 @@ def show_sacct(folder: Path, millions: float) -> None:
         write_cluster(cluster, path.parent)
         pl.DataFrame({"rows": [cluster.jobs.height]}).write_parquet(rows)
     found = run("sacct", str(path), str(pl.read_parquet(rows).item()))
-    speed = found["rows"] / found["seconds"]
-    print(f"sacct text          {found['rows'] / 1e6:12.2f}   {'':14}   {found['seconds']:6.2f}   {speed:,.0f} rows/s")
+    show("sacct text", found["rows"] / 1e6, found, f"{found['rows'] / found['seconds']:,.0f} rows/s")
 
 
 def main() -> None:

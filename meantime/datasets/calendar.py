@@ -4,13 +4,14 @@ Busy node-days (`meantime.datasets.exposure`) are the right exposure of jobs. Id
 one asks for failures of nodes per year of service, every day from a node's arrival to its retirement counts.
 """
 
+import datetime as dt
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
 from meantime.datasets.exposure import add_spans, period_length, share_out
-from meantime.datasets.fates import FATE, WRONG, Limits, with_fates
+from meantime.datasets.fates import FATE, WRONG, Limits, log_edge, with_fates
 from meantime.datasets.frames import to_polars
 from meantime.datasets.scan import collect, open_events, open_jobs
 from meantime.datasets.times import parse_times
@@ -27,8 +28,8 @@ def calendar_exposure(
     events: Any = None,
     *,
     inventory: Any = None,
-    log_start: int | None = None,
-    log_end: int | None = None,
+    log_start: str | dt.datetime | None = None,
+    log_end: str | dt.datetime | None = None,
     period: Duration | None = None,
     patience: Duration = PATIENCE,
 ) -> pl.DataFrame:
@@ -46,7 +47,7 @@ def calendar_exposure(
         Data frame with ``node`` and, where known, ``cluster``, ``arrival`` and ``retirement`` (times; null: before the
         log's start, after its end). It decides for the nodes that it names.
     log_start, log_end
-        Limits of the log in microseconds since 1970. Default: its first and last times.
+        Limits of the log (UTC). Default: its first and last times.
     period
         Length of periods to divide time into, or None.
     patience
@@ -67,8 +68,9 @@ def calendar_exposure(
         raise InputError("no job has a node list, so it is not known which nodes were in service; give an inventory")
     if seen.is_empty() and (log_start is None or log_end is None):
         raise InputError("the log has no times; give log_start and log_end with the inventory")
-    first = log_start if log_start is not None else min(seen["first"].to_list())
-    last = log_end if log_end is not None else max(seen["last"].to_list())
+    start, end = log_edge(log_start, "log_start"), log_edge(log_end, "log_end")
+    first = start if start is not None else min(seen["first"].to_list())
+    last = end if end is not None else max(seen["last"].to_list())
     wait = round(seconds(patience, name="patience") * 1e6)
     service = seen.select(
         "cluster",

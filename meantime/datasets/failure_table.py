@@ -131,7 +131,12 @@ def failure_table(
     names = _component_names(failed, reported, rule, severity, components, known_causes)
     if exposure == "calendar":
         days = calendar_exposure(
-            jobs, events, inventory=inventory, log_start=limits.log_start, log_end=census.log_end, period=period
+            jobs,
+            events,
+            inventory=inventory,
+            log_start=log_start,
+            log_end=as_time(census.log_end),
+            period=period,
         )
         if not by_node:
             days = days.group_by("cluster", *_period(period), maintain_order=True).agg(pl.col("exposure").sum())

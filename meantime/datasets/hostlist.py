@@ -5,6 +5,7 @@ A few lines of our own, because the libraries for this on PyPI are under the GPL
 
 import itertools
 import re
+from typing import Any
 
 import polars as pl
 
@@ -52,7 +53,7 @@ def expand_column(lists: pl.Series) -> pl.Series:
     usual = unique.str.contains(_USUAL)
     simple, ranged = unique.filter(plain), _expand_usual(unique.filter(usual))
     other = unique.filter(~plain & ~unique.is_in(ranged["list"].implode()))
-    schema = {"list": pl.String, "nodes": pl.List(pl.String)}
+    schema: dict[str, Any] = {"list": pl.String, "nodes": pl.List(pl.String)}
     names = pl.concat(
         [
             pl.DataFrame({"list": simple, "nodes": simple.str.split(",")}, schema=schema),

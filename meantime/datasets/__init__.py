@@ -11,6 +11,7 @@ from meantime.datasets.attribution import attribute as attribute
 from meantime.datasets.calendar import calendar_exposure as calendar_exposure
 from meantime.datasets.counts import failure_table_from_counts as failure_table_from_counts
 from meantime.datasets.counts import read_counts as read_counts
+from meantime.datasets.describe import describe as describe
 from meantime.datasets.detect import FORMATS as FORMATS
 from meantime.datasets.detect import read as read
 from meantime.datasets.detect import to_table as to_table
@@ -61,6 +62,7 @@ __all__ = [
     "calendar_exposure",
     "check_quality",
     "check_table",
+    "describe",
     "failure_table",
     "failure_table_from_counts",
     "goodput",

@@ -85,7 +85,7 @@ def summarise(
         "source": log.source,
         "format": log.format,
         "notes": list(log.notes),
-        "rows": _rows(log),
+        "rows": account(log),
         "jobs": table.n_unique(["cluster", "job_id"]),
         "attempts": table.height,
         "clusters": sorted(table["cluster"].unique().to_list()),
@@ -192,7 +192,8 @@ def _size_mix(timed: pl.DataFrame) -> dict[int, dict[str, Any]]:
     return {row.pop("job_size"): row for row in shares.iter_rows(named=True)}
 
 
-def _rows(log: Log) -> dict[str, Any]:
+def account(log: Log) -> dict[str, Any]:
+    """Account for the rows of a log: read, used, folded by kind, quarantined, and the commonest reasons for that."""
     reasons: dict[str, dict[str, Any]] = {}
     for row in log.quarantine.iter_rows(named=True):
         general = re.sub(r"'[^']*'", "'...'", row["reason"])

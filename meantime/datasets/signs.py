@@ -4,10 +4,13 @@ A pair of tests for each format: why a file is one, and what a file that is near
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 
 from meantime.datasets.readers import gcm_jobs, kubernetes, kubernetes_events, nvidia_smi, pai, philly, sacct_json
 from meantime.datasets.sniff import Sniff
+
+_DMESG = re.compile(r"\[(?:\s*\d+\.\d+|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\] ")
 
 type Test = Callable[[Sniff], str | None]
 
@@ -143,7 +146,7 @@ def _fits_kernel(seen: Sniff) -> str | None:
         return None
     if any("NVRM: " in line or "SXid (" in line for line in seen.lines):
         return "there are lines of NVIDIA's driver (NVRM)"
-    kernel = sum(" kernel: " in line or line.startswith("[ ") for line in seen.lines)
+    kernel = sum(" kernel: " in line or _DMESG.match(line) is not None for line in seen.lines)
     return "most lines are those of a kernel log" if kernel * 2 > len(seen.lines) > 0 else None
 
 

@@ -60,7 +60,7 @@ def sniff(path: PathLike) -> Sniff:
         return Sniff(container="parquet", names=tuple(parquet_names(path)))
     text = read_bytes(path, head=True).decode("utf-8", errors="replace")
     start = text.lstrip("\ufeff \t\r\n\0")
-    if start.startswith("["):
+    if start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", ""):  # and not dmesg's [    0.000000]
         return _of_item("json", first_value(start[1:]), "")
     if start.startswith("{"):
         return _sniff_object(start)

@@ -16,7 +16,7 @@ from meantime.datasets.fates import FATE, USED, Census, Limits, log_edge, take_c
 from meantime.datasets.hits import check_severity
 from meantime.datasets.jobs import STATES
 from meantime.datasets.log import Log
-from meantime.datasets.scan import Jobs, collect, open_events, open_jobs
+from meantime.datasets.scan import Jobs, collect, is_usable, open_events, open_jobs
 from meantime.datasets.taxonomy import UNATTRIBUTED, taxonomy
 from meantime.errors import InputError
 from meantime.units import Duration, seconds
@@ -159,7 +159,7 @@ def failure_table(
         "min_runtime_seconds": least / 1e6,
         "min_gpus": min_gpus,
         "period_seconds": None if period is None else seconds(period),
-        "events": 0 if reported is None else int(collect(reported.select(nw.len().alias("rows"))).item()),
+        **_account_events(reported),
     }
     return assemble(
         days,
@@ -274,9 +274,17 @@ def _component_names(
         return [INTERRUPTION]
     if events is not None:
         counted = events if severity == "low" else events.filter(nw.col("high"))
-        seen |= set(collect(counted.select("component").unique())["component"].to_list())
+        seen |= set(collect(counted.filter(is_usable()).select("component").unique())["component"].to_list())
     known = [name for name in table["component"].to_list() if name in seen]
     return [*known, *sorted(seen - set(known) - {UNATTRIBUTED}), UNATTRIBUTED]
+
+
+def _account_events(events: nw.LazyFrame[Any] | None) -> dict[str, int]:
+    """Count the events that were used, and those of a lazy frame that lack something."""
+    if events is None:
+        return {"events": 0, "events_quarantined": 0}
+    read, usable = collect(events.select(nw.len().alias("read"), is_usable().sum().alias("usable"))).row(0)
+    return {"events": int(usable or 0), "events_quarantined": int(read - (usable or 0))}
 
 
 def _first_start(fated: nw.LazyFrame[Any]) -> dt.datetime:

@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from meantime.datasets.scan import is_usable
 from meantime.datasets.taxonomy import SEVERITIES
 from meantime.errors import InputError
 from meantime.units import Duration, seconds
@@ -55,7 +56,7 @@ def join_events(
         raise InputError("events were given but the jobs have no node lists; add NodeList to sacct -o, or map nodes")
     before, after = window
     block = max(1_000_000, before + after)
-    counted = events if severity == "low" else events.filter(nw.col("high"))
+    counted = events.filter(is_usable()) if severity == "low" else events.filter(is_usable() & nw.col("high"))
     first, last = nw.col("time") - after, nw.col("time") + before
     reach = counted.with_columns((first - first % block).alias("block"), (last - last % block).alias("other"))
     further = reach.filter(nw.col("other") != nw.col("block")).with_columns(nw.col("other").alias("block"))

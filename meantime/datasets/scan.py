@@ -15,6 +15,7 @@ from meantime.datasets.events import REQUIRED as EVENT_COLUMNS
 from meantime.datasets.frames import JOB_COLUMNS, as_events, as_jobs
 from meantime.datasets.jobs import TIMES
 from meantime.datasets.log import Log
+from meantime.datasets.taxonomy import SEVERITIES
 from meantime.errors import InputError
 
 ROW = "__row"
@@ -75,7 +76,10 @@ def open_jobs(jobs: Any) -> Jobs:
 
 
 def open_events(events: Any) -> nw.LazyFrame[Any] | None:
-    """Make events ready to be joined: ``node``, ``time`` (microseconds), ``component``, ``high``; None stays None."""
+    """Make events ready to be joined: ``node``, ``time`` (microseconds), ``component``, ``high``; None stays None.
+
+    Of a lazy frame, rows in which one of these is missing stay, but explain nothing (see `is_usable`).
+    """
     if events is None:
         return None
     if not is_lazy(events):
@@ -85,8 +89,18 @@ def open_events(events: Any) -> nw.LazyFrame[Any] | None:
     else:
         frame = nw.from_native(events)
         _expect(frame, (*EVENT_COLUMNS, "severity"), "events")
+        found = collect(frame.select(nw.col("severity").cast(nw.String)).unique())["severity"].drop_nulls().to_list()
+        if unknown := sorted(set(found) - set(SEVERITIES)):
+            raise InputError(f"events: severity {unknown[0]!r} is unknown; expected {', '.join(SEVERITIES)}")
     severity = nw.col("severity").cast(nw.String)
     return _micros(frame, ("time",), "events").select("node", "time", "component", (severity == "high").alias("high"))
+
+
+def is_usable() -> nw.Expr:
+    """Say which events of `open_events` have all that they need."""
+    return ~nw.any_horizontal(
+        *(nw.col(name).is_null() for name in ("node", "time", "component", "high")), ignore_nulls=False
+    )
 
 
 def collect(frame: nw.LazyFrame[Any]) -> pl.DataFrame:

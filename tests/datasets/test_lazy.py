@@ -123,6 +123,20 @@ def test_frames_that_cannot_be_used(jobs: pl.LazyFrame, options: dict[str, Any],
         failure_table(jobs, **options)
 
 
+def test_events_of_a_lazy_frame_that_lack_something_explain_nothing() -> None:
+    jobs = rows({"job_id": "2", "state": "FAILED"}).with_columns(nodes=pl.lit(["a"]))
+    end = START + dt.timedelta(days=1)
+    given = {"time": [end, end, None], "node": ["a", None, "a"], "component": [None, "pcie", "pcie"]}
+    events = pl.LazyFrame(given, schema_overrides={"time": pl.Datetime("us", "UTC")}).with_columns(
+        severity=pl.lit("high")
+    )
+    table = failure_table(jobs, events)
+    account = json.loads(table.attrs["provenance"])
+    assert (int(table["failures"].sum()), account["events"], account["events_quarantined"]) == (0, 0, 3)
+    with pytest.raises(InputError, match="severity 'critical' is unknown"):
+        failure_table(jobs, events.with_columns(severity=pl.lit("critical")))
+
+
 def test_events_of_a_lazy_frame_need_their_columns() -> None:
     events = pl.LazyFrame({"time": [START], "node": ["a"], "component": ["pcie"]})
     with pytest.raises(InputError, match="the events table lacks severity"):

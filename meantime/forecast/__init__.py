@@ -4,15 +4,21 @@ from meantime.forecast.budget import Budget as Budget
 from meantime.forecast.budget import Throughput as Throughput
 from meantime.forecast.cluster_size import cluster_size as cluster_size
 from meantime.forecast.distributed import forecast_chunked as forecast_chunked
+from meantime.forecast.document import as_text as as_text
 from meantime.forecast.draws import expected_draws as expected_draws
 from meantime.forecast.expected import expected_ettr as expected_ettr
 from meantime.forecast.forecast import forecast as forecast
 from meantime.forecast.forecast import forecast_rates as forecast_rates
+from meantime.forecast.goodput import JobClass as JobClass
+from meantime.forecast.goodput import cluster_goodput as cluster_goodput
 from meantime.forecast.information import information as information
 from meantime.forecast.information import information_of_gamma as information_of_gamma
+from meantime.forecast.interval_plan import plan_intervals as plan_intervals
 from meantime.forecast.lemons import lemon_removal as lemon_removal
 from meantime.forecast.mitigate import mitigate as mitigate
 from meantime.forecast.mitigate import mitigate_rates as mitigate_rates
+from meantime.forecast.mitigate_rows import mitigate_document as mitigate_document
+from meantime.forecast.mitigate_rows import mitigation_of as mitigation_of
 from meantime.forecast.mitigations import AsyncCheckpoint as AsyncCheckpoint
 from meantime.forecast.mitigations import CheaperCheckpoint as CheaperCheckpoint
 from meantime.forecast.mitigations import FasterDetection as FasterDetection
@@ -31,7 +37,10 @@ from meantime.forecast.rates import stated_rate as stated_rate
 from meantime.forecast.rows import flat_rows as flat_rows
 from meantime.forecast.rows import notes as notes
 from meantime.forecast.rows import to_rows as to_rows
+from meantime.forecast.run_plan import plan_run as plan_run
 from meantime.forecast.sensitivity import sensitivity as sensitivity
+from meantime.forecast.simulation import simulate_runs as simulate_runs
+from meantime.forecast.spare_plan import plan_spares as plan_spares
 from meantime.forecast.target import probability_done as probability_done
 from meantime.forecast.target import probability_of_ettr as probability_of_ettr
 from meantime.forecast.uncertain import Uncertain as Uncertain
@@ -44,13 +53,16 @@ __all__ = [
     "FasterDetection",
     "FasterRestart",
     "HotSpares",
+    "JobClass",
     "Mitigation",
     "Plan",
     "RemoveLemons",
     "ScaleComponent",
     "Throughput",
     "Uncertain",
+    "as_text",
     "checked_gpus",
+    "cluster_goodput",
     "cluster_size",
     "ettr_point",
     "expected_draws",
@@ -64,12 +76,18 @@ __all__ = [
     "information_of_gamma",
     "lemon_removal",
     "mitigate",
+    "mitigate_document",
     "mitigate_rates",
+    "mitigation_of",
     "notes",
+    "plan_intervals",
+    "plan_run",
+    "plan_spares",
     "probability_done",
     "probability_of_ettr",
     "rates_of",
     "sensitivity",
+    "simulate_runs",
     "stated_rate",
     "to_csv",
     "to_json",

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from meantime.ettr.fleet.counting import first, last, total
 from meantime.ettr.fleet.state import Fleet, Jobs, Phase, Rules, Settings
-from meantime.ettr.fleet.ticks import NEVER, total
+from meantime.ettr.fleet.ticks import NEVER
 
 
 class Kind(IntEnum):
@@ -51,13 +52,12 @@ def next_event(fleet: Fleet, rules: Rules, settings: Settings) -> Next:
     served = wanting & (missing <= 0)
     takeable, wake = _takeable(fleet, rules, wanting) if settings.preemption else (None, NEVER)
     ready = served if takeable is None else wanting & (missing <= _below(takeable, tasks.below))
-    chosen = jnp.argmax(ready).astype(jnp.int32)
+    chosen = first(ready)
     taking = jnp.where(short[chosen], Kind.GIVE, Kind.START)
     at_once = jnp.any(ready) & (fleet.now < rules.horizon)
 
     due = _due(jobs)
-    first = jnp.argmin(due).astype(jnp.int32)
-    nodes_next, jobs_next = jnp.min(fleet.soonest), due[first]
+    nodes_next, jobs_next = jnp.min(fleet.soonest), jnp.min(due)
     time = jnp.minimum(jnp.minimum(nodes_next, jobs_next), jnp.minimum(wake, rules.horizon))
     kind = jnp.where(time == nodes_next, Kind.NODE, jnp.where(time == jobs_next, Kind.JOB, Kind.WAKE))
     kind = jnp.where(time >= rules.horizon, Kind.END, kind)
@@ -66,10 +66,10 @@ def next_event(fleet: Fleet, rules: Rules, settings: Settings) -> Next:
         wanted = (spares < rules.warm_spares) & jnp.any(fleet.off > 0) & (fleet.now < rules.horizon)
         kind = jnp.where(wanted, Kind.SWITCH_ON, kind)
         time = jnp.where(wanted, fleet.now, time)
-    job = first
+    job = first(due == jobs_next)
     if takeable is not None:
         kind = jnp.where(at_once, Kind.PREEMPT, kind)
-        job = jnp.where(at_once, _last(takeable > 0), job)
+        job = jnp.where(at_once, last(takeable > 0), job)
     takes = at_once & served[chosen]
     kind = jnp.where(takes, taking, kind)
     job = jnp.where(takes, chosen, job)
@@ -82,7 +82,7 @@ def _takeable(fleet: Fleet, rules: Rules, wanting: jax.Array) -> tuple[jax.Array
     holding = (jobs.phase >= Phase.SHORT) & (jobs.phase <= Phase.RUNNING)
     ripe = jobs.begun + rules.protected
     takeable = jnp.where(holding & (ripe <= fleet.now), tasks.size - jobs.lack, 0)
-    lower = jnp.arange(tasks.size.size) >= tasks.below[jnp.argmax(wanting)]
+    lower = jnp.arange(tasks.size.size) >= tasks.below[first(wanting)]
     awaited = holding & (ripe > fleet.now) & lower & jnp.any(wanting)
     return takeable, jnp.min(jnp.where(awaited, ripe, NEVER))
 
@@ -90,10 +90,6 @@ def _takeable(fleet: Fleet, rules: Rules, wanting: jax.Array) -> tuple[jax.Array
 def _below(takeable: jax.Array, below: jax.Array) -> jax.Array:
     """Sum of `takeable` over the jobs of lower priority, for each job."""
     return jnp.append(jnp.cumsum(takeable[::-1])[::-1], 0)[below]
-
-
-def _last(wanted: jax.Array) -> jax.Array:
-    return (wanted.size - 1 - jnp.argmax(wanted[::-1])).astype(jnp.int32)
 
 
 def _due(jobs: Jobs) -> jax.Array:

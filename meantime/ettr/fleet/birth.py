@@ -11,38 +11,36 @@ from meantime.ettr.fleet.ticks import NEVER, in_ticks
 
 def new_fleet(keys: jax.Array, rules: Rules, settings: Settings) -> Fleet:
     """Fleets at hour zero: all nodes up, idle ones off as far as spares may be."""
-    count, nodes, blocks, block = settings.replicates, settings.nodes, settings.blocks, settings.block
-    streams, births, places = jnp.moveaxis(jax.vmap(lambda key: jax.random.split(key, 3))(keys), 1, 0)
-    lives, padding = rules.lives, blocks * block - nodes
+    count, blocks, block = settings.replicates, settings.blocks, settings.block
+    places = blocks * block
+    streams, births, lots = jnp.moveaxis(jax.vmap(lambda key: jax.random.split(key, 3))(keys), 1, 0)
+    lives = rules.lives
     dtype = lives.shape.dtype
-
-    def in_blocks(array: jax.Array, fill: int) -> jax.Array:
-        return jnp.pad(array, ((0, 0), (0, padding)), constant_values=fill).reshape(count, blocks, block)
+    shape = (count, blocks, block)
+    number = jnp.arange(places, dtype=jnp.int32)
+    real = number < rules.nodes
 
     lemon = None
     scale = lives.scale
     if settings.lemons:
-        chosen = jax.vmap(lambda key: lemons(key, nodes, settings.lemons))(places)
-        lemon = in_blocks(chosen, 0)
+        lemon = jax.vmap(lambda key: lemons(key, real, rules.lemons))(lots).reshape(shape)
         scale = jnp.where(lemon, scale / lives.lemon_factor, scale)
     if settings.stationary:
-        ages, rest = stationary(births, lives.shape, nodes)
-        ages, rest = in_blocks(ages, 0), in_blocks(rest, 0)
-        used = (ages + rest) ** lives.shape
-        hours = rest * scale
+        ages, rest = stationary(births, lives.shape, places)
+        used = ((ages + rest) ** lives.shape).reshape(shape)
+        hours = rest.reshape(shape) * scale
     else:
-        hazard = jax.vmap(lambda key: jax.random.exponential(key, (nodes,), dtype))(births)
-        old = (rules.age / scale) ** lives.shape
-        used = old + in_blocks(hazard, 0)
-        hours = life(in_blocks(hazard, 1), jnp.broadcast_to(old, used.shape), scale, lives.shape)
-    due = in_ticks(hours, lives.per_hour, least=1)
-    real = jnp.arange(blocks * block).reshape(blocks, block) < nodes
-    due = jnp.where(real, due, NEVER)
+        hazard = jax.vmap(lambda key: jax.random.exponential(key, (places,), dtype))(births).reshape(shape)
+        old = jnp.broadcast_to((rules.age / scale) ** lives.shape, shape)
+        used = old + hazard
+        hours = life(hazard, old, scale, lives.shape)
+    number, real = number.reshape(blocks, block), real.reshape(blocks, block)
+    due = jnp.where(real, in_ticks(hours, lives.per_hour, least=1), NEVER)
     owner = jnp.broadcast_to(jnp.where(real, Owner.IDLE, Owner.NONE).astype(jnp.int32), due.shape)
     zero = jnp.zeros(count, jnp.int32)
     left = None
     if settings.switched:
-        spare = real & (jnp.arange(blocks * block).reshape(blocks, block) >= rules.warm_spares)
+        spare = real & (number >= rules.warm_spares)
         left = jnp.where(spare, due, 0)
         due = jnp.where(spare, NEVER, due)
         owner = jnp.where(spare, jnp.int32(Owner.OFF), owner)

@@ -111,10 +111,10 @@ def stationary(key: jax.Array, shape: jax.Array, nodes: int) -> tuple[jax.Array,
     return length * place, length * (1 - place)
 
 
-def lemons(key: jax.Array, nodes: int, number: int) -> jax.Array:
-    """Which nodes are lemons: `number` of them at random."""
-    order = jnp.argsort(jax.random.bits(key, (nodes,)))
-    return jnp.zeros(nodes, bool).at[order[:number]].set(True)
+def lemons(key: jax.Array, real: jax.Array, number: jax.Array) -> jax.Array:
+    """Which nodes are lemons: `number` of the `real` ones at random."""
+    lots = jnp.where(real, jax.random.bits(key, real.shape, jnp.uint32) >> 1, jnp.uint32(2**32 - 1))
+    return jnp.argsort(jnp.argsort(lots)) < number
 
 
 def _gamma(keys: jax.Array, shape: jax.Array, nodes: int) -> jax.Array:

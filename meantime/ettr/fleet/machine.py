@@ -4,19 +4,20 @@ import jax
 import jax.numpy as jnp
 
 from meantime.ettr.fleet.agenda import Kind, next_event
+from meantime.ettr.fleet.counting import total
 from meantime.ettr.fleet.jobs import end_of_horizon, update_jobs
 from meantime.ettr.fleet.nodes import update_node
 from meantime.ettr.fleet.pool import Exchange, exchange
 from meantime.ettr.fleet.state import Account, Fleet, Phase, Rules, Settings
-from meantime.ettr.fleet.ticks import add_product, total
+from meantime.ettr.fleet.ticks import add_product
 
 
 def run(fleet: Fleet, rules: Rules, settings: Settings) -> tuple[Fleet, jax.Array]:
-    """Run replicates to the horizon; also the number of steps, `most_events` if not all got there."""
+    """Run replicates to the horizon; also the number of steps, `Rules.most_events` if not all got there."""
 
     def open_(state: tuple[Fleet, jax.Array]) -> jax.Array:
         fleet, steps = state
-        return (steps < settings.most_events) & jnp.any(fleet.now < rules.horizon)
+        return (steps < rules.most_events) & jnp.any(fleet.now < rules.horizon)
 
     def step(state: tuple[Fleet, jax.Array]) -> tuple[Fleet, jax.Array]:
         fleet, steps = state

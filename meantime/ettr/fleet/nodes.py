@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from meantime.ettr.fleet.agenda import Kind, Next
+from meantime.ettr.fleet.counting import first, total
 from meantime.ettr.fleet.lives import Draw, draw, life
 from meantime.ettr.fleet.state import Fleet, Owner, Rules, Settings
-from meantime.ettr.fleet.ticks import NEVER, in_ticks, total
+from meantime.ettr.fleet.ticks import NEVER, in_ticks
 
 
 class NodeChange(NamedTuple):
@@ -29,13 +30,12 @@ def update_node(fleet: Fleet, rules: Rules, settings: Settings, event: Next) -> 
     wanted = jnp.where(event.kind == Kind.START, rules.tasks.size[event.job], given.astype(jnp.int32))
     from_off = settings.switched & (wanted > idle_now)
     off_wanted = switched_on | (given & from_off)
-    block = jnp.argmin(fleet.soonest)
-    block = jnp.where(given, jnp.argmax(fleet.idle > 0), block)
+    block = first(jnp.where(given, fleet.idle > 0, fleet.soonest == now))
     if settings.switched:
-        block = jnp.where(off_wanted, jnp.argmax(fleet.off > 0), block)
+        block = jnp.where(off_wanted, first(fleet.off > 0), block)
     due_row, owner_row = fleet.due[block], fleet.owner[block]
     sought = jnp.where(off_wanted, Owner.OFF, Owner.IDLE)
-    place = jnp.where(by_node, jnp.argmin(due_row), jnp.argmax(owner_row == sought))
+    place = first(jnp.where(by_node, due_row == now, owner_row == sought))
     owner, due = owner_row[place], due_row[place]
 
     fails = by_node & (owner >= Owner.IDLE)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from meantime.ettr.fleet.counting import first, total
 from meantime.ettr.fleet.state import Fleet, Owner, Rules, Settings
-from meantime.ettr.fleet.ticks import NEVER, total
+from meantime.ettr.fleet.ticks import NEVER
 
 
 class Exchange(NamedTuple):
@@ -37,7 +38,7 @@ def exchange(fleet: Fleet, wanted: Exchange, rules: Rules, settings: Settings) -
 
     def one(state: tuple[_Pool, jax.Array]) -> tuple[_Pool, jax.Array]:
         pool, number = state
-        row = jnp.argmax(number != 0)
+        row = first(number != 0)
         # The barriers keep the arrays of all replicates out of what is computed from one, so that they change in place.
         mine = jax.lax.optimization_barrier(jax.tree.map(lambda array: array[row], pool))
         changed = _exchange(mine, wanted.job[row], number[row], fleet.now[row], rules)
@@ -76,9 +77,9 @@ def _lowest(wanted: jax.Array, number: jax.Array) -> jax.Array:
     counts = _count(wanted)
     ends = jnp.cumsum(counts)
     number = jnp.minimum(number, ends[-1])
-    block = jnp.argmax(ends >= number)
+    block = first(ends >= number)
     inside = jnp.cumsum(wanted[block].astype(jnp.int32))
-    place = jnp.argmax(inside >= number - ends[block] + counts[block])
+    place = first(inside >= number - ends[block] + counts[block])
     rows, columns = jnp.indices(wanted.shape, dtype=jnp.int32, sparse=True)
     before = (rows < block) | ((rows == block) & (columns <= place))
     return wanted & before & (number > 0)

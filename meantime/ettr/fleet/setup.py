@@ -15,25 +15,23 @@ from meantime.ettr.fleet.ticks import LONGEST, ticks_per_hour
 _LONGEST_LIFE = 1e30
 
 
-def settings_of(plan: FleetPlan, replicates: int, max_events: int) -> Settings:
+def settings_of(plan: FleetPlan, replicates: int) -> Settings:
     """What the simulation of a plan is compiled for."""
     block = 1 << max(3, math.ceil(math.log2(plan.nodes) / 2))
     jobs = plan.each_job()
     return Settings(
         replicates=replicates,
-        nodes=plan.nodes,
         blocks=-(-plan.nodes // block),
         block=block,
-        lemons=round(plan.lemon_share * plan.nodes),
+        lemons=round(plan.lemon_share * plan.nodes) > 0,
         stationary=plan.age == "stationary",
         ages=plan.renews != "all" and plan.shape != 1,
         switched=plan.warm_spares is not None,
         preemption=plan.preemption and len({job.priority for job in jobs}) > 1,
-        most_events=max_events,
     )
 
 
-def rules_of(plan: FleetPlan, order: list[int], settings: Settings) -> Rules:
+def rules_of(plan: FleetPlan, order: list[int], settings: Settings, max_events: int) -> Rules:
     """Rules of a plan, its jobs in an order."""
     per_hour = ticks_per_hour(plan.horizon)
     shape = settings.blocks, settings.block
@@ -57,6 +55,9 @@ def rules_of(plan: FleetPlan, order: list[int], settings: Settings) -> Rules:
     return Rules(
         tasks=_tasks([jobs[number] for number in order], per_hour),
         lives=lives,
+        nodes=jnp.int32(plan.nodes),
+        lemons=jnp.int32(round(plan.lemon_share * plan.nodes)),
+        most_events=jnp.int32(max_events),
         horizon=_ticks(plan.horizon, per_hour),
         age=real(0.0 if plan.age == "stationary" else plan.age),
         detection=_ticks(plan.detection, per_hour),

@@ -67,14 +67,13 @@ def simulate_fleet(
 
 
 def _simulate(key: jax.Array, plan: FleetPlan, n_replicates: int, max_events: int) -> FleetResult:
-    together = max(1, min(n_replicates, _TOGETHER // plan.nodes))
+    together = max(1, min(_few(n_replicates), _TOGETHER // plan.nodes))
     order = sorted(range(len(plan.each_job())), key=lambda number: -plan.each_job()[number].priority)
-    settings = settings_of(plan, together, max_events)
-    rules = rules_of(plan, order, settings)
+    settings = settings_of(plan, together)
+    rules = rules_of(plan, order, settings, max_events)
     parts = []
     for start in range(0, n_replicates, together):
-        numbers = jnp.arange(start, start + together, dtype=jnp.uint32)
-        fleet, steps = _run(key, numbers, rules, settings)
+        fleet, steps = _run(key, jnp.int32(start), jnp.int32(n_replicates), rules, settings)
         if int(steps) >= max_events and bool(jnp.any(fleet.now < rules.horizon)):
             raise InputError(
                 f"the fleet was not at hour {plan.horizon:g} after max_events = {max_events} steps; "
@@ -92,10 +91,18 @@ def _kept(fleet: Fleet) -> dict[str, jax.Array]:
     return {name: getattr(fleet, name) for name in names} | {"job_" + n: getattr(fleet.jobs, n) for n in of_jobs}
 
 
+def _few(count: int) -> int:
+    """A power of two that is at least `count`, up to 64: so that small numbers of replicates share a compilation."""
+    return count if count > 64 else max(16, 1 << (count - 1).bit_length())
+
+
 @partial(jax.jit, static_argnames="settings")
-def _run(key: jax.Array, numbers: jax.Array, rules: Rules, settings: Settings) -> tuple[Fleet, jax.Array]:
+def _run(key: jax.Array, start: jax.Array, end: jax.Array, rules: Rules, settings: Settings) -> tuple[Fleet, jax.Array]:
+    """Simulate replicates from number `start` on; those from `end` on are over before they begin."""
+    numbers = start + jnp.arange(settings.replicates, dtype=jnp.int32)
     keys = jax.vmap(lambda number: jax.random.fold_in(key, number))(numbers)
-    return run(new_fleet(keys, rules, settings), rules, settings)
+    fleet = new_fleet(keys, rules, settings)
+    return run(fleet._replace(now=jnp.where(numbers < end, 0, rules.horizon)), rules, settings)
 
 
 def _result(plan: FleetPlan, order: list[int], parts: dict[str, np.ndarray]) -> FleetResult:

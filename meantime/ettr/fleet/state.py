@@ -43,12 +43,10 @@ class Settings(NamedTuple):
     ----------
     replicates
         Replicates side by side.
-    nodes
-        Nodes of the fleet.
     blocks, block
         Number of blocks and nodes of a block.
     lemons
-        Number of lemons.
+        Whether there are lemons.
     stationary
         Whether ages are drawn as in a fleet that has run for ever.
     ages
@@ -57,20 +55,16 @@ class Settings(NamedTuple):
         Whether idle nodes may be off.
     preemption
         Whether jobs may take the nodes of others.
-    most_events
-        Give up after so many steps.
     """
 
     replicates: int
-    nodes: int
     blocks: int
     block: int
-    lemons: int
+    lemons: bool
     stationary: bool
     ages: bool
     switched: bool
     preemption: bool
-    most_events: int
 
 
 class Tasks(NamedTuple):
@@ -91,10 +85,16 @@ class Tasks(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What is the same for all replicates; times in ticks."""
+    """What is the same for all replicates; times in ticks, the age in hours.
+
+    The simulation gives up after `most_events` steps.
+    """
 
     tasks: Tasks
     lives: Lives
+    nodes: jax.Array
+    lemons: jax.Array
+    most_events: jax.Array
     horizon: jax.Array
     age: jax.Array
     detection: jax.Array

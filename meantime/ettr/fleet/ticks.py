@@ -46,11 +46,6 @@ def add_product(limbs: jax.Array, count: jax.Array, ticks: jax.Array) -> jax.Arr
     return jnp.stack([low & _MASK, middle & _MASK, high], -1)
 
 
-def total(counts: jax.Array) -> jax.Array:
-    """Sum of whole numbers, in 32 bits whatever the precision."""
-    return jnp.sum(counts, dtype=jnp.int32)
-
-
 def as_hours(ticks: np.ndarray, per_hour: float) -> np.ndarray:
     """Hours of ticks, exact."""
     return np.asarray(ticks, np.float64) / per_hour

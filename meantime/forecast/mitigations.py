@@ -299,7 +299,7 @@ def _check_change(change: Any) -> None:
     if (change.to is None) == (change.factor is None):
         raise InputError(f"{name}: give either a duration, such as {name}('1min'), or a factor, such as factor=0.5")
     if change.to is not None:
-        object.__setattr__(change, "to", duration_of(change.to, name))
+        object.__setattr__(change, "to", duration_of(change.to, f"duration of {name}"))
     else:
         object.__setattr__(change, "factor", checked_factor(change.factor, name=f"factor of {name}"))
 

@@ -97,7 +97,9 @@ def plan_spares(
         "standby": float(standby),
         "one_run": bool(one_run),
     }
-    return document(SCHEMA, rate, plan, rows, seed=seed, **facts)
+    result = document(SCHEMA, rate, plan, rows, seed=seed, **facts)
+    del result["plan"]
+    return result
 
 
 class _Pools:

@@ -283,7 +283,9 @@ def _account_events(events: nw.LazyFrame[Any] | None) -> dict[str, int]:
     """Count the events that were used, and those of a lazy frame that lack something."""
     if events is None:
         return {"events": 0, "events_quarantined": 0}
-    read, usable = collect(events.select(nw.len().alias("read"), is_usable().sum().alias("usable"))).row(0)
+    read, usable = collect(events.select(nw.len().alias("read"), is_usable().cast(nw.Int64).sum().alias("usable"))).row(
+        0
+    )
     return {"events": int(usable or 0), "events_quarantined": int(read - (usable or 0))}
 
 

@@ -3,16 +3,16 @@
 meantime's own form is JSON lines, one object an event, with ``time`` (ISO 8601 or seconds since 1970), ``run`` and
 ``event``, one of
 
-==================  ============================================================================================
-``run_start``       the run's first process starts
-``step``            a training step is done; ``step`` is its number
+====================  ==========================================================================================
+``run_start``         the run's first process starts
+``step``              a training step is done; ``step`` is its number
 ``checkpoint_start``  writing a checkpoint begins to stop the work; ``step``
-``checkpoint_end``  the checkpoint is safe and the work goes on; ``step``
+``checkpoint_end``    the checkpoint is safe and the work goes on; ``step``
 ``failure_detected``  it was noticed that the run had stopped or hung; ``failed_at`` (time) where it is known
-``restart_start``   the process of a further attempt starts
-``restart_end``     it has initialised and loaded a checkpoint, and works; ``step``, from which
-``run_end``         the run ends; ``status`` (``completed`` where absent)
-==================  ============================================================================================
+``restart_start``     the process of a further attempt starts
+``restart_end``       it has initialised and loaded a checkpoint, and works; ``step``, from which
+``run_end``           the run ends; ``status`` (``completed`` where absent)
+====================  ==========================================================================================
 
 Two other forms are read as well:
 

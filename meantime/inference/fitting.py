@@ -1,5 +1,6 @@
 """`fit`: from a failure table to a posterior that has passed the gate."""
 
+import dataclasses
 import time
 from typing import Any
 
@@ -29,7 +30,7 @@ def fit(
     chains: int = 4,
     draws: int = 1000,
     tune: int = 500,
-    target_accept: float = 0.8,
+    target_accept: float = 0.9,
     allow_unconverged: bool = False,
     progress: bool = True,
 ) -> xr.DataTree:
@@ -50,7 +51,8 @@ def fit(
     chains, draws, tune
         Chains, draws kept of each, and warm-up iterations of each.
     target_accept
-        Acceptance probability that NUTS tunes its step size to.
+        Acceptance probability that NUTS tunes its step size to. If a trajectory diverges, the fit is
+        run once more with smaller steps (three quarters of the way to 1) and twice the warm-up.
     allow_unconverged
         Keep a fit that fails the convergence gate, with a warning and a mark in its provenance.
     progress
@@ -87,6 +89,10 @@ def fit(
     else:
         sampled, statistics = sample(table, model, priors, family, grid, plan, show=progress)
         diagnostics = gate.diagnose(sampled, statistics, family.dims, grid)
+        if diagnostics["divergences"]:
+            plan = dataclasses.replace(plan, tune=2 * plan.tune, target_accept=(3 + plan.target_accept) / 4)
+            sampled, statistics = sample(table, model, priors, family, grid, plan, show=progress)
+            diagnostics = gate.diagnose(sampled, statistics, family.dims, grid)
         gate.enforce(diagnostics, allow_unconverged=allow_unconverged)
     tree = build_tree(table, family, grid, sampled, statistics, rng)
     if method == "conjugate":

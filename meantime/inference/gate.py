@@ -107,7 +107,7 @@ def enforce(diagnostics: Diagnostics, *, allow_unconverged: bool) -> None:
 def _advice(diagnostics: Diagnostics) -> str:
     ideas = []
     if diagnostics["divergences"]:
-        ideas.append("a higher target_accept (0.95)")
+        ideas.append("a higher target_accept (0.99)")
     if diagnostics["max_rhat"] <= 1.05 and diagnostics["parameters"]:
         ideas.append("more draws (4000)")
     else:

@@ -48,9 +48,17 @@ def load_fit(path: str | os.PathLike[str]) -> xr.DataTree:
     InputError
         If the file is missing, damaged, no fit of meantime, or of a newer format.
     """
+    import h5py
+
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; expected a fit written by save_fit or `meantime fit`")
+    try:
+        h5py.File(path, "r").close()  # h5netcdf leaves noise on standard error where this fails
+    except OSError as error:
+        raise InputError(
+            f"{path}: is damaged, or no netCDF file; expected one written by save_fit or `meantime fit`"
+        ) from error
     try:
         with xr.open_datatree(path, engine="h5netcdf") as stored:
             tree = stored.load()

@@ -162,6 +162,7 @@ def test_wrong_table(table):
         fit(table.sum("job_size"), "component_size")
 
 
+@pytest.mark.slow
 def test_three_chains_and_odd_lengths(table, plain):
     """Blocks of iterations must not show in what is kept."""
     with pytest.warns(ConvergenceWarning):
@@ -174,3 +175,21 @@ def test_three_chains_and_odd_lengths(table, plain):
 def test_progress_is_shown_on_standard_error(table, plain, capsys):
     fit(table, "component", seed=12, progress=True)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.slow
+def test_a_divergence_is_answered_by_smaller_steps(table, plain, monkeypatch):
+    """Once: the second run has twice the warm-up and a higher acceptance, and its result counts."""
+    plans = []
+
+    def diverging(*arguments, show):
+        plans.append(arguments[5])
+        draws, statistics = sampling.sample(*arguments, show=show)
+        statistics["diverging"][0, 0] = len(plans) == 1
+        return draws, statistics
+
+    monkeypatch.setattr("meantime.inference.fitting.sample", diverging)
+    tree = fit(table, "component", tune=250, seed=1, progress=False)
+    assert [(plan.tune, plan.target_accept) for plan in plans] == [(250, 0.9), (500, 0.975)]
+    assert provenance(tree)["sampling"]["target_accept"] == 0.975
+    assert provenance(tree)["diagnostics"]["divergences"] == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from meantime.inference.density import density_of
 from meantime.inference.families import FAMILIES
 from meantime.inference.geometry import shifted
 from meantime.inference.whitening import whiten_levels, whiten_lines
@@ -91,10 +92,8 @@ def test_whitening_is_exact_for_a_gaussian_likelihood(line, scale, rng):
 
 
 @pytest.mark.parametrize("name", ["component", "component_size"])
-def test_log_likelihood_near_the_start_is_flat(name, table):
-    """At z = 0 the gradient of the potential is small: the expansion is taken at the mode, given the scales."""
-    from meantime.inference.density import density_of
-
+def test_the_expansion_is_taken_at_the_mode(name, table):
+    """At z = 0 the potential has no slope in any parameter but the scales, which come first in z."""
     family = FAMILIES[name]
     grid = grid_of(table, sizes=family.sizes)
     geometry = family.geometry(grid, priors_for(name))
@@ -106,4 +105,6 @@ def test_log_likelihood_near_the_start_is_flat(name, table):
             return -(density.log_density(values, grid.observed()) + jacobian)
 
         gradient = np.asarray(jax.jit(jax.grad(potential))(jnp.zeros(geometry.size)))
-    assert np.abs(gradient).max() < 1.5  # a standard normal start would not be far from the mode: |z| of this size
+    scales = 4 if name == "component_size" else 2
+    assert np.abs(gradient[scales:]).max() < 1e-3
+    assert np.abs(gradient[:scales]).max() < 10  # within a few standard deviations, of order 1, of their mode

@@ -22,15 +22,14 @@ def _with_slopes(sized, slopes, level=None):
 
 
 @pytest.mark.parametrize(
-    ("slope", "verdict"), [(0.0, "holds."), (0.2, "too kind to large jobs"), (-0.2, "too hard on large jobs")]
+    ("slope", "verdict", "positive"),
+    [(0.0, "holds.", None), (0.2, "too kind to large jobs", 1.0), (-0.2, "too hard on large jobs", 0.0)],
 )
-def test_verdicts(sized, slope, verdict):
+def test_verdicts(sized, slope, verdict, positive):
     found = size_law(_with_slopes(sized, [slope] * 4))
     assert verdict in found.attrs["sentence"]
     assert float(found["overall"].sel(figure="median")) == pytest.approx(slope, abs=0.005)
-    assert float(found["overall_positive"]) == (
-        1.0 if slope > 0.1 else pytest.approx(0.5, abs=0.5) if slope == 0 else 0
-    )
+    assert positive is None or float(found["overall_positive"]) == positive
     assert float(found["overall_negligible"]) == (slope == 0)
 
 

@@ -74,7 +74,7 @@ def test_a_newer_format_is_refused(exact, tmp_path):
     tree.attrs["meantime"] = json.dumps({**provenance(exact), "schema": "meantime.fit/2"})
     path = tmp_path / "fit.nc"
     tree.to_netcdf(path, engine="h5netcdf")
-    with pytest.raises(InputError, match="newer than meantime.fit/1; upgrade meantime"):
+    with pytest.raises(InputError, match=r"newer than meantime\.fit/1; upgrade meantime"):
         load_fit(path)
 
 

@@ -11,6 +11,7 @@ from meantime.forecast.forecast import forecast as forecast
 from meantime.forecast.forecast import forecast_rates as forecast_rates
 from meantime.forecast.goodput import JobClass as JobClass
 from meantime.forecast.goodput import cluster_goodput as cluster_goodput
+from meantime.forecast.hypotheticals import hypotheticals as hypotheticals
 from meantime.forecast.information import information as information
 from meantime.forecast.information import information_of_gamma as information_of_gamma
 from meantime.forecast.interval_plan import plan_intervals as plan_intervals
@@ -72,6 +73,7 @@ __all__ = [
     "forecast_chunked",
     "forecast_rates",
     "forecast_work",
+    "hypotheticals",
     "information",
     "information_of_gamma",
     "lemon_removal",

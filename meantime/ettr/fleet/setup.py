@@ -25,7 +25,7 @@ def settings_of(plan: FleetPlan, replicates: int) -> Settings:
         block=block,
         lemons=round(plan.lemon_share * plan.nodes) > 0,
         stationary=plan.age == "stationary",
-        ages=plan.renews != "all" and plan.shape != 1,
+        ages=plan.renews != "all",
         switched=plan.warm_spares is not None,
         preemption=plan.preemption and len({job.priority for job in jobs}) > 1,
     )

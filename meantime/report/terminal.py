@@ -13,12 +13,33 @@ from rich.text import Text
 from meantime.forecast import notes, to_rows
 from meantime.inference import predict_rate, provenance, size_law
 from meantime.intervals import PROBABILITY, summarise
-from meantime.report.numbers import count, duration, duration_between, fraction, fraction_between, share, three, visible
+from meantime.report.numbers import (
+    compact,
+    count,
+    duration,
+    duration_between,
+    fraction,
+    fraction_between,
+    odds,
+    share,
+    three,
+    visible,
+)
 from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR, format_seconds
 
 _FORECAST = ("MTTF", "checkpoint\nevery", "ETTR,\nexpected", "ETTR of\none run", "paper\nform")
 INTERVAL = f"median [{100 * PROBABILITY:.0f} % equal-tailed interval]"
 MOST_ROWS = 25
+
+
+_WRITERS = {
+    "count": count,
+    "number": three,
+    "amount": compact,
+    "fraction": fraction,
+    "odds": lambda value: odds(value).replace("under ", "<").replace("over ", ">"),
+    "seconds": lambda value: "under 1 ms" if 0 < value < 1e-3 else format_seconds(value),
+}
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -130,6 +151,47 @@ def print_summary(summary: Mapping[str, Any], out: Console) -> None:
         )
     for note in summary["notes"]:
         out.print(f"Note: {visible(note)}", style="yellow")
+
+
+def print_rows(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]], out: Console, *, title: str
+) -> None:
+    """Print rows of plain values; four figures take two lines, the median and below it the interval.
+
+    Parameters
+    ----------
+    rows
+        The rows. Columns without a value in any of them are left out.
+    columns
+        Heading to key and kind: text, count, number, amount, fraction, odds or seconds.
+    out
+        Where to print.
+    title
+        What stands above.
+    """
+    shown = {
+        heading: column for heading, column in columns.items() if any(row.get(column[0]) is not None for row in rows)
+    }
+    two_lines = any(isinstance(row.get(key), Mapping) for row in rows for key, _ in shown.values())
+    table = _table(
+        title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval" if two_lines else None
+    )
+    for heading, (_, kind) in shown.items():
+        table.add_column(heading, justify="right", vertical="top", no_wrap=kind != "text")
+    for row in rows:
+        table.add_row(*(_cell(row.get(key), kind) for key, kind in shown.values()))
+    out.print(table)
+
+
+def _cell(value: Any, kind: str) -> str:
+    if value is None:
+        return "-"
+    if kind == "text":
+        return visible(str(value))
+    if isinstance(value, Mapping):
+        low, high = _cell(value["lower"], kind), _cell(value["upper"], kind)
+        return f"{_cell(value['median'], kind)}\n{low}–{high}"
+    return str(_WRITERS[kind](value))
 
 
 def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

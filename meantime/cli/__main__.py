@@ -1,0 +1,5 @@
+"""`python -m meantime.cli`."""
+
+from meantime.cli import main
+
+main()

@@ -1,0 +1,135 @@
+"""Commands that forecast and report: `demo`, `forecast`, `ettr` and `report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meantime.cli.app import app
+from meantime.cli.options import (
+    AsJson,
+    Cluster,
+    Detection,
+    FitPath,
+    Gpus,
+    GpusPerNode,
+    Interval,
+    Productive,
+    Queue,
+    Restart,
+    Seed,
+    Write,
+    plan_of,
+    print_json,
+    sizes_of,
+)
+from meantime.errors import InputError
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", help="Folder for the results.")] = Path("out"),
+) -> None:
+    """Fit published and simulated clusters and forecast 1,024 to 131,072 GPUs; takes about a minute."""
+    from meantime.demo import run_demo
+
+    run_demo(output)
+
+
+@app.command()
+def forecast(
+    path: FitPath,
+    gpus: Gpus,
+    restart: Restart = "5min",
+    checkpoint_write: Write = "30s",
+    checkpoint_interval: Interval = "optimal",
+    queue: Queue = "0s",
+    detection: Detection = "0s",
+    productive: Productive = "30d",
+    gpus_per_node: GpusPerNode = 8,
+    cluster: Cluster = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Forecast MTTF, ETTR and the best checkpoint interval of jobs of given sizes from a fit.
+
+    Example: `meantime forecast fit.nc --gpus 1024,16384,131072 --restart 5min,1min --checkpoint-write 30s`
+    """
+    from meantime import inference
+    from meantime.forecast import forecast as run_forecast
+    from meantime.forecast import to_csv, to_json
+    from meantime.report.terminal import console, print_forecast
+
+    if as_json and as_csv:
+        raise InputError("--json and --csv were both given; choose one")
+    sizes = sizes_of(gpus)
+    plan = plan_of(
+        restart=restart,
+        checkpoint_write=checkpoint_write,
+        checkpoint_interval=checkpoint_interval,
+        queue=queue,
+        detection=detection,
+        productive=productive,
+        gpus_per_node=gpus_per_node,
+    )
+    result = run_forecast(inference.load_fit(path), sizes, plan, cluster=cluster, seed=seed)
+    if as_json:
+        print(to_json(result), end="")
+    elif as_csv:
+        print(to_csv(result), end="")
+    else:
+        print_forecast(result, console(), title=f"Forecast from {path}")
+        console(stderr=True).print(f"Next: meantime report {path} --output report.html")
+
+
+@app.command()
+def ettr(
+    rate: Annotated[float, typer.Option("--rate", help="Failures per 1,000 node-days.", show_default=False)],
+    gpus: Annotated[int, typer.Option("--gpus", help="Size of the job in GPUs.", show_default=False)],
+    restart: Restart = "5min",
+    checkpoint_write: Write = "30s",
+    checkpoint_interval: Interval = "optimal",
+    queue: Queue = "0s",
+    detection: Detection = "0s",
+    gpus_per_node: GpusPerNode = 8,
+    as_json: AsJson = False,
+) -> None:
+    """Compute MTTF and ETTR of a long run from a failure rate; no log or fit needed.
+
+    Example: `meantime ettr --rate 6.5 --gpus 131072 --restart 5min --checkpoint-write 30s`
+    """
+    from meantime.forecast import Plan, ettr_point
+    from meantime.report.terminal import console, print_ettr
+
+    plan = Plan(
+        restart=restart,
+        checkpoint_write=checkpoint_write,
+        checkpoint_interval=checkpoint_interval,
+        queue=queue,
+        detection=detection,
+        gpus_per_node=gpus_per_node,
+    )
+    point = ettr_point(rate, gpus, plan)
+    if as_json:
+        print_json(point)
+        return
+    print_ettr(point, console())
+
+
+@app.command()
+def report(
+    path: FitPath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File of the report.")] = Path("report.html"),
+    gpus: Gpus = "1024,4096,16384,65536,131072",
+    cluster: Cluster = None,
+    title: Annotated[str | None, typer.Option("--title", help="Heading of the report.")] = None,
+) -> None:
+    """Write a report of a fit as one self-contained HTML file."""
+    from meantime.inference import load_fit
+    from meantime.report import write_report
+    from meantime.report.terminal import console
+
+    sizes = sizes_of(gpus)
+    write_report(load_fit(path), output, gpus=sizes, cluster=cluster, title=title)
+    console(stderr=True).print(f"Wrote {output}. Open it in a browser.")

@@ -1,0 +1,138 @@
+"""Commands that read logs: `jobs` and `fit`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meantime.cli.app import app
+from meantime.cli.options import (
+    After,
+    AsJson,
+    Before,
+    Events,
+    Format,
+    LogGpusPerNode,
+    Mapping,
+    MinRuntime,
+    Paths,
+    Rule,
+    Seed,
+    Timezone,
+    print_json,
+)
+from meantime.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from meantime.datasets import Log
+
+
+@app.command()
+def jobs(
+    paths: Paths,
+    format: Format = "auto",
+    events: Events = None,
+    mapping: Mapping = None,
+    timezone: Timezone = None,
+    gpus_per_node: LogGpusPerNode = None,
+    rule: Rule = None,
+    before: Before = "10min",
+    after: After = "5min",
+    min_runtime: MinRuntime = "0s",
+    as_json: AsJson = False,
+) -> None:
+    """Show what a log holds: rows used and quarantined, states, exposure, failures by size and component."""
+    from meantime.datasets import Log, summarise
+    from meantime.report.terminal import console, print_summary
+
+    log = _read(paths, format=format, mapping=mapping, timezone=timezone, gpus_per_node=gpus_per_node)
+    if not isinstance(log, Log):
+        raise InputError(f"{paths[0]} holds counts, no jobs; use: meantime fit {paths[0]} --output fit.nc")
+    summary = summarise(
+        log,
+        _read_events(events, timezone),
+        gpus_per_node=gpus_per_node or 8,
+        before=before,
+        after=after,
+        rule=rule,
+        min_runtime=min_runtime,
+    )
+    if as_json:
+        print_json(summary)
+        return
+    print_summary(summary, console())
+    console(stderr=True).print("Next: meantime fit " + " ".join(map(str, paths)) + " --output fit.nc")
+
+
+@app.command()
+def fit(
+    paths: Paths,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File of the fit (netCDF).", show_default=False)],
+    model: Annotated[
+        str, typer.Option("--model", help="constant, component, component_gamma or component_size.")
+    ] = "component_size",
+    format: Format = "auto",
+    events: Events = None,
+    mapping: Mapping = None,
+    timezone: Timezone = None,
+    gpus_per_node: LogGpusPerNode = None,
+    rule: Rule = None,
+    before: Before = "10min",
+    after: After = "5min",
+    min_runtime: MinRuntime = "0s",
+    seed: Seed = 0,
+    chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
+    tune: Annotated[int, typer.Option("--tune", min=1, help="Warm-up a chain.", rich_help_panel="Sampling")] = 500,
+    allow_unconverged: Annotated[
+        bool,
+        typer.Option("--allow-unconverged", help="Keep a fit that fails the gate.", rich_help_panel="Sampling"),
+    ] = False,
+) -> None:
+    """Fit a failure model to a log (or to counts) and write the posterior to a file."""
+    from meantime import inference
+    from meantime.datasets import Log, failure_table
+    from meantime.report.terminal import console, print_fit
+
+    if not output.parent.is_dir():
+        raise InputError(f"--output {output}: folder {output.parent} does not exist")
+    table = _read(paths, format=format, mapping=mapping, timezone=timezone, gpus_per_node=gpus_per_node)
+    if isinstance(table, Log):
+        table = failure_table(
+            table,
+            _read_events(events, timezone),
+            gpus_per_node=gpus_per_node or 8,
+            before=before,
+            after=after,
+            rule=rule or "infrastructure",
+            min_runtime=min_runtime,
+        )
+    tree = inference.fit(
+        table,
+        model=model,
+        seed=seed,
+        chains=chains,
+        draws=draws,
+        tune=tune,
+        allow_unconverged=allow_unconverged,
+        progress=console(stderr=True).is_terminal,
+    )
+    inference.save_fit(tree, output)
+    print_fit(tree, console())
+    console(stderr=True).print(f"Wrote {output}. Next: meantime forecast {output} --gpus 1024,16384,131072")
+
+
+def _read(
+    paths: list[Path], *, format: str, mapping: Path | None, timezone: str | None, gpus_per_node: int | None
+) -> "Log | xr.Dataset":
+    from meantime.datasets import read
+
+    return read(paths, format, mapping, timezone=timezone, gpus_per_node=gpus_per_node)
+
+
+def _read_events(paths: list[Path] | None, timezone: str | None) -> "Log | None":
+    from meantime.datasets import read
+
+    return read(paths, "events", timezone=timezone) if paths else None  # type: ignore[return-value]

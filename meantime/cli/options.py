@@ -1,0 +1,106 @@
+"""The options that commands share, and how what was typed becomes values."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from meantime.errors import InputError
+
+if TYPE_CHECKING:
+    from meantime.forecast import Plan
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PATH...",
+        help="Job logs (sacct text, CSV, Parquet, JSONL; .gz, .xz and .zst are unpacked) or tables of counts.",
+        show_default=False,
+    ),
+]
+FitPath = Annotated[Path, typer.Argument(metavar="FIT", help="A fit written by `meantime fit`.", show_default=False)]
+Format = Annotated[str, typer.Option("--format", help="auto, sacct, table or counts.", rich_help_panel="Reading")]
+Events = Annotated[
+    list[Path] | None,
+    typer.Option("--events", help="Health-check events: time,node,component,severity,...", rich_help_panel="Reading"),
+]
+Mapping = Annotated[
+    Path | None,
+    typer.Option("--mapping", help="TOML file that maps your columns to meantime's.", rich_help_panel="Reading"),
+]
+Timezone = Annotated[
+    str | None,
+    typer.Option(
+        "--timezone", help="Zone of times without one, e.g. US/Pacific; default UTC.", rich_help_panel="Reading"
+    ),
+]
+GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, help="GPUs of a node.")]
+LogGpusPerNode = Annotated[
+    int | None,
+    typer.Option(
+        "--gpus-per-node",
+        min=1,
+        help="GPUs of a node (8); given, it also counts the GPUs of jobs whose log names none.",
+        rich_help_panel="Reading",
+    ),
+]
+Rule = Annotated[
+    Literal["infrastructure", "interruption"] | None,
+    typer.Option(
+        "--rule",
+        help="What a failure is: **infrastructure** (NODE_FAIL, or FAILED with a high-severity event near its end; "
+        "the default) or **interruption** (any attempt that was followed by another).",
+        rich_help_panel="Failures",
+    ),
+]
+Before = Annotated[
+    str, typer.Option("--before", help="Events this long before a job's end count.", rich_help_panel="Failures")
+]
+After = Annotated[
+    str, typer.Option("--after", help="Events this long after a job's end count.", rich_help_panel="Failures")
+]
+MinRuntime = Annotated[
+    str,
+    typer.Option("--min-runtime", help="Failures of shorter attempts do not count.", rich_help_panel="Failures"),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random draw.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", help="Cluster to forecast for, or **new**; needed where the fit has several."),
+]
+Gpus = Annotated[str, typer.Option("--gpus", help="Job sizes in GPUs, comma separated.", show_default=False)]
+_PLAN = "Plan (durations with a unit; several, comma separated, are compared)"
+Restart = Annotated[str, typer.Option("--restart", help="Initialisation and loading.", rich_help_panel=_PLAN)]
+Write = Annotated[str, typer.Option("--checkpoint-write", help="Time a write blocks the job.", rich_help_panel=_PLAN)]
+Interval = Annotated[
+    str,
+    typer.Option("--checkpoint-interval", help="**optimal**, or time between checkpoints.", rich_help_panel=_PLAN),
+]
+Queue = Annotated[str, typer.Option("--queue", help="Wait at the start and after each failure.", rich_help_panel=_PLAN)]
+Detection = Annotated[str, typer.Option("--detection", help="Time until a failure is noticed.", rich_help_panel=_PLAN)]
+
+
+Productive = Annotated[str, typer.Option("--productive", help="Productive time the run needs.", rich_help_panel=_PLAN)]
+
+
+def sizes_of(text: str) -> list[int]:
+    try:
+        return [int(part.replace("_", "")) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--gpus is {text!r}; expected whole numbers, comma separated, such as 1024,16384") from error
+
+
+def plan_of(*, gpus_per_node: int, **durations: str) -> "Plan":
+    """Make a plan of durations as typed; several, comma separated, become a list."""
+    from meantime.forecast import Plan
+
+    fields: dict[str, Any] = {
+        name: [part.strip() for part in text.split(",")] if "," in text else text for name, text in durations.items()
+    }
+    return Plan(gpus_per_node=gpus_per_node, **fields)
+
+
+def print_json(content: Any) -> None:
+    print(json.dumps(content, indent=2, allow_nan=False, default=str))

@@ -13,6 +13,7 @@ from meantime.forecast.goodput import JobClass as JobClass
 from meantime.forecast.goodput import cluster_goodput as cluster_goodput
 from meantime.forecast.hypotheticals import hypotheticals as hypotheticals
 from meantime.forecast.information import information as information
+from meantime.forecast.information import information_of_fit as information_of_fit
 from meantime.forecast.information import information_of_gamma as information_of_gamma
 from meantime.forecast.interval_plan import plan_intervals as plan_intervals
 from meantime.forecast.lemons import lemon_removal as lemon_removal
@@ -75,6 +76,7 @@ __all__ = [
     "forecast_work",
     "hypotheticals",
     "information",
+    "information_of_fit",
     "information_of_gamma",
     "lemon_removal",
     "mitigate",

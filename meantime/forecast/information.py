@@ -14,7 +14,7 @@ from meantime.forecast.expected import expected_ettr
 from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
 from meantime.forecast.plan import Plan
-from meantime.forecast.rates import checked_gpus, stated_rate, summed
+from meantime.forecast.rates import checked_gpus, rates_of, stated_rate, summed
 from meantime.intervals import LOWER, UPPER
 from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS
 
@@ -23,6 +23,63 @@ MAX_COUNTS = 4_000
 MIN_SIZE = 50.0
 """Effective number of draws below which reweighting is refused."""
 _FUTURES = 200
+
+
+def information_of_fit(
+    tree: xr.DataTree,
+    gpus: int | Sequence[int],
+    plan: Plan | None = None,
+    *,
+    more: Sequence[float],
+    cluster: str | None = None,
+    at_gpus: int | None = None,
+    seed: int = SEED,
+) -> xr.Dataset:
+    """Work out how much narrower the forecasts of a fit become after more node-days.
+
+    Exactly where the fit's posterior is a Gamma distribution (`constant`, under a certain plan), from its draws
+    otherwise.
+
+    Parameters
+    ----------
+    tree
+        A fit, as `meantime.inference.fit` returns it.
+    gpus
+        Sizes of the job.
+    plan
+        The plan of the run, with single values.
+    more
+        Further node-days, each 0 or more.
+    cluster
+        Cluster of the fit; may be left out where it has one.
+    at_gpus
+        Size of the jobs in which the node-days are spent (see `information`); without meaning for `constant`.
+    seed
+        Seed of random draws.
+
+    Returns
+    -------
+    xarray.Dataset
+        As of `information_of_gamma` or `information`; attribute `exact` says which.
+
+    Raises
+    ------
+    InputError
+        If an input cannot be used.
+    """
+    from meantime.inference import provenance
+
+    rate = rates_of(tree, gpus, cluster=cluster, seed=seed)
+    record = provenance(tree)
+    certain = plan is None or not (plan.lists or grid_of(plan, 2, seed=seed).uncertain)
+    if record["model"] != "constant" or not certain:
+        return information(rate, plan, more=more, at_gpus=at_gpus, seed=seed).assign_attrs(exact=0)
+    data = tree["fit_data"].to_dataset()
+    counts = data["failures"] if cluster is None else data["failures"].sel(cluster=cluster)
+    days = data["exposure"] if cluster is None else data["exposure"].sel(cluster=cluster)
+    prior = record["priors"]
+    shape, node_days = prior["shape"] + float(counts.sum()), prior["rate"] + float(days.sum())
+    return information_of_gamma(shape, node_days, gpus, plan, more=more, seed=seed).assign_attrs(exact=1)
 
 
 def information_of_gamma(

@@ -6,9 +6,11 @@ import scipy.stats
 import xarray as xr
 
 from meantime import ettr
+from meantime.datasets.published import load_llama3
 from meantime.errors import InputError
-from meantime.forecast import Plan, Uncertain, information, information_of_gamma, stated_rate
+from meantime.forecast import Plan, Uncertain, information, information_of_fit, information_of_gamma, stated_rate
 from meantime.forecast.information import _future_counts
+from meantime.inference import fit
 
 PLAN = Plan(checkpoint_interval="20min")
 
@@ -72,6 +74,19 @@ def test_too_much_more_data_for_the_draws_is_refused() -> None:
     draws = np.random.default_rng(1).gamma(20.5, 1 / 3, 500)
     with pytest.raises(InputError, match="effective draws of 500"):
         information(stated_rate(draws, [1024]), PLAN, more=[1e7])
+
+
+def test_a_fit_is_exact_where_its_posterior_is_a_gamma() -> None:
+    """419 failures in 110,592 node-days and the prior's half failure; with an uncertain plan from draws, within 3 %."""
+    tree = fit(load_llama3(), "constant", seed=1, progress=False)
+    exact = information_of_fit(tree, [16384], PLAN, more=[50_000])
+    by_hand = information_of_gamma(419.5, 110_592 + 0.5 / 4e-3, [16384], PLAN, more=[50_000])
+    xr.testing.assert_allclose(exact, by_hand, rtol=1e-12)
+    assert exact.attrs["exact"] == 1
+    unsure = Plan(checkpoint_interval="20min", restart=Uncertain([299, 301], unit="s"))
+    drawn = information_of_fit(tree, [16384], unsure, more=[50_000])
+    assert drawn.attrs["exact"] == 0
+    assert float(drawn["narrower_ettr"].item()) == pytest.approx(float(exact["narrower_ettr"].item()), rel=0.03)
 
 
 @pytest.mark.parametrize(

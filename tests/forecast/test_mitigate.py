@@ -116,6 +116,13 @@ def test_spares_are_missing_as_often_as_in_a_simulation(shape: float) -> None:
     assert abs(missing.mean() - exact) < 4 * error, "seed 3"
 
 
+def test_missing_spares_are_those_of_a_fleet_with_as_much_repair() -> None:
+    """The Poisson tail that mitigations use is the fleet form of `ettr.spare_pool`."""
+    hazard = np.array([0.01, 0.5, 3.0])
+    pool = ettr.spare_pool(2048, 6, hazard * 24 / 2048, 4.0, stops=False)
+    np.testing.assert_allclose(pool.none_left, scipy.stats.poisson.sf(5, hazard * 4), rtol=1e-9)
+
+
 def test_spares_replace_the_queue_of_the_failures_that_find_one() -> None:
     plan = Plan(**BASE, checkpoint_interval="12min")
     result = mitigate_rates(rates(), plan, [HotSpares(6, repair="4h", swap="1min")])

@@ -12,9 +12,6 @@ from meantime.ettr.levels import Levels
 
 type _State = tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]
 
-_BISECTIONS = 40
-"""Enough for 1e12 segments."""
-
 
 def simulate_levels(
     seed: int,
@@ -110,17 +107,19 @@ def _runs(
         written = jnp.floor(segments[:, None] / lengths) @ extra
         return segments * interval + written
 
+    blocks_take = [interval + write[0]]  # hours of a block of each level
+    for level in range(1, len(write)):
+        blocks_take.append(every[level - 1] * blocks_take[-1] + extra[level])
+
     def fitting(start: jax.Array, time: jax.Array) -> jax.Array:
-        """Largest number of segments that are done `time` hours after `start`, by bisection."""
-        limit = hours(start) + time
-
-        def halve(_: int, bounds: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            low, high = bounds
-            middle = jnp.floor((low + high) / 2)
-            done = hours(middle) <= limit
-            return jnp.where(done, middle, low), jnp.where(done, high, middle)
-
-        return jax.lax.fori_loop(0, _BISECTIONS, halve, (start, jnp.full_like(start, end)))[0]
+        """Number of segments that are done `time` hours after `start`: whole blocks, from the highest level down."""
+        left, done = hours(start) + time, jnp.zeros_like(start)
+        for level in reversed(range(len(write))):
+            count = jnp.floor(left / blocks_take[level])
+            if level < len(write) - 1:
+                count = jnp.minimum(count, every[level] - 1)
+            left, done = left - count * blocks_take[level], done + count * lengths[level]
+        return jnp.maximum(done, start)
 
     def until_failure(state: _State) -> _State:
         step, key, done, level, wall, running = state

@@ -76,14 +76,15 @@ def random_limits(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("seed", [5])
 @pytest.mark.parametrize("notice", [False, True])
+@pytest.mark.parametrize(("plans", "runs"), [(50, 4000), pytest.param(200, 20000, marks=pytest.mark.slow)])
 def test_limited_jobs_agree_with_their_story(
-    notice: bool, seed: int, standard_normal: Callable[[np.ndarray], None]
+    plans: int, runs: int, notice: bool, seed: int, standard_normal: Callable[[np.ndarray], None]
 ) -> None:
     rng = np.random.default_rng(seed)
-    plan = random_limits(rng, 200)
-    saved, wall = jobs_told(rng, plan, 8000, notice=notice)
+    plan = random_limits(rng, plans)
+    saved, wall = jobs_told(rng, plan, runs, notice=notice)
     told = saved.mean(0) / wall.mean(0)
-    error = (saved - told * wall).std(0) / np.sqrt(8000) / wall.mean(0)
+    error = (saved - told * wall).std(0) / np.sqrt(runs) / wall.mean(0)
     standard_normal((told - ettr.limited(**plan, notice=notice)) / error)
 
 

@@ -52,7 +52,7 @@ def read(
         Name of the cluster where the file has none.
     gpus_per_node
         GPUs of a node, for logs that do not say how many GPUs a job had.
-    options
+    **options
         What only the reader of a format takes, such as ``node``, ``year`` and ``boot_time`` for kernel logs.
 
     Returns
@@ -101,7 +101,7 @@ def to_table(log: Log | xr.Dataset, events: Any = None, **options: Any) -> xr.Da
         A log of jobs, outages or lives, or a failure table, which is returned as it is.
     events
         A log of events, for a log of jobs.
-    options
+    **options
         For jobs those of `meantime.datasets.failure_table.failure_table`; for outages and lives those of the function
         that the format names in `meantime.datasets.formats`.
 

@@ -1,7 +1,7 @@
 """Commands that read logs: `jobs` and `fit`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from meantime.cli.options import (
     Mapping,
     MinRuntime,
     Paths,
+    ReaderOption,
     Rule,
     Seed,
     Timezone,
@@ -35,6 +36,7 @@ def jobs(
     format: Format = "auto",
     events: Events = None,
     mapping: Mapping = None,
+    option: ReaderOption = None,
     timezone: Timezone = None,
     gpus_per_node: LogGpusPerNode = None,
     rule: Rule = None,
@@ -44,13 +46,18 @@ def jobs(
     as_json: AsJson = False,
 ) -> None:
     """Show what a log holds: rows used and quarantined, states, exposure, failures by size and component."""
-    from meantime.datasets import Log, summarise
-    from meantime.report.terminal import console, print_summary
+    from meantime.datasets import Log, describe, summarise
+    from meantime.report.terminal import console, print_description, print_summary
 
-    log = _read(paths, format=format, mapping=mapping, timezone=timezone, gpus_per_node=gpus_per_node)
-    if not isinstance(log, Log):
-        raise InputError(f"{paths[0]} holds counts, no jobs; use: meantime fit {paths[0]} --output fit.nc")
-    summary = summarise(
+    log = _read(paths, format, mapping, timezone, gpus_per_node, option)
+    if isinstance(log, Log) and log.kind != "jobs":
+        content = describe(log)
+        if as_json:
+            print_json(content)
+        else:
+            print_description(content, console())
+        return
+    content = summarise(
         log,
         _read_events(events, timezone),
         gpus_per_node=gpus_per_node or 8,
@@ -60,10 +67,10 @@ def jobs(
         min_runtime=min_runtime,
     )
     if as_json:
-        print_json(summary)
+        print_json(content)
         return
-    print_summary(summary, console())
-    console(stderr=True).print("Next: meantime fit " + " ".join(map(str, paths)) + " --output fit.nc")
+    print_summary(content, console())
+    console(stderr=True).print("Next: meantime fit with the same options and --output fit.nc")
 
 
 @app.command()
@@ -76,6 +83,7 @@ def fit(
     format: Format = "auto",
     events: Events = None,
     mapping: Mapping = None,
+    option: ReaderOption = None,
     timezone: Timezone = None,
     gpus_per_node: LogGpusPerNode = None,
     rule: Rule = None,
@@ -93,22 +101,25 @@ def fit(
 ) -> None:
     """Fit a failure model to a log (or to counts) and write the posterior to a file."""
     from meantime import inference
-    from meantime.datasets import Log, failure_table
+    from meantime.datasets import Log, failure_table, to_table
     from meantime.report.terminal import console, print_fit
 
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: folder {output.parent} does not exist")
-    table = _read(paths, format=format, mapping=mapping, timezone=timezone, gpus_per_node=gpus_per_node)
-    if isinstance(table, Log):
+    log = _read(paths, format, mapping, timezone, gpus_per_node, option)
+    checks = _read_events(events, timezone)
+    if isinstance(log, Log) and log.kind == "jobs":
         table = failure_table(
-            table,
-            _read_events(events, timezone),
+            log,
+            checks,
             gpus_per_node=gpus_per_node or 8,
             before=before,
             after=after,
             rule=rule or "infrastructure",
             min_runtime=min_runtime,
         )
+    else:
+        table = to_table(log)
     tree = inference.fit(
         table,
         model=model,
@@ -125,14 +136,33 @@ def fit(
 
 
 def _read(
-    paths: list[Path], *, format: str, mapping: Path | None, timezone: str | None, gpus_per_node: int | None
+    paths: list[Path],
+    format: str,
+    mapping: Path | None,
+    timezone: str | None,
+    gpus_per_node: int | None,
+    option: list[str] | None,
 ) -> "Log | xr.Dataset":
     from meantime.datasets import read
 
-    return read(paths, format, mapping, timezone=timezone, gpus_per_node=gpus_per_node)
+    extra: dict[str, Any] = dict(_named(text) for text in option or [])
+    return read(paths, format, mapping, timezone=timezone, gpus_per_node=gpus_per_node, **extra)
 
 
 def _read_events(paths: list[Path] | None, timezone: str | None) -> "Log | None":
-    from meantime.datasets import read
+    from meantime.datasets import Log, read
 
-    return read(paths, "events", timezone=timezone) if paths else None  # type: ignore[return-value]
+    if not paths:
+        return None
+    log = read(paths, timezone=timezone)
+    if not isinstance(log, Log) or log.kind != "events":
+        kind = log.kind if isinstance(log, Log) else "counts"
+        raise InputError(f"--events {paths[0]}: holds {kind}, no events; expected health checks or kernel logs")
+    return log
+
+
+def _named(text: str) -> tuple[str, int | str]:
+    name, found, value = text.partition("=")
+    if not (found and name.isidentifier()):
+        raise InputError(f"--option is {text!r}; expected NAME=VALUE, such as year=2025")
+    return name, int(value) if value.isdecimal() else value

@@ -20,14 +20,25 @@ Paths = Annotated[
     ),
 ]
 FitPath = Annotated[Path, typer.Argument(metavar="FIT", help="A fit written by `meantime fit`.", show_default=False)]
-Format = Annotated[str, typer.Option("--format", help="auto, sacct, table or counts.", rich_help_panel="Reading")]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format", help="auto, or a name of docs/formats.md: sacct, table, counts, ...", rich_help_panel="Reading"
+    ),
+]
 Events = Annotated[
     list[Path] | None,
-    typer.Option("--events", help="Health-check events: time,node,component,severity,...", rich_help_panel="Reading"),
+    typer.Option("--events", help="Health-check events or kernel logs of the nodes.", rich_help_panel="Reading"),
 ]
 Mapping = Annotated[
     Path | None,
     typer.Option("--mapping", help="TOML file that maps your columns to meantime's.", rich_help_panel="Reading"),
+]
+ReaderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", help="NAME=VALUE for one format alone, e.g. year=2025 for a syslog.", rich_help_panel="Reading"
+    ),
 ]
 Timezone = Annotated[
     str | None,

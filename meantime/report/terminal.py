@@ -21,6 +21,7 @@ from meantime.report.numbers import (
     fraction,
     fraction_between,
     odds,
+    quantity,
     share,
     three,
     visible,
@@ -142,14 +143,43 @@ def print_summary(summary: Mapping[str, Any], out: Console) -> None:
             table.add_row(visible(row["component"]), count(row["failures"]), count(row["co_occurring"]),
                           _three(row["rate_per_1000_node_days"]))  # fmt: skip
         out.print(table)
-    for row in summary["rows"]["reasons"]:
+    _print_remarks(summary, out)
+
+
+def print_description(content: Mapping[str, Any], out: Console) -> None:
+    """Print what `meantime.datasets.describe` returns, of events, outages or lives."""
+    pairs = [
+        ("source", f"{content['source']} ({content['format']}, {content['kind']})"),
+        ("rows", _rows(content["rows"])),
+    ]
+    if content["first"]:
+        pairs.append(("time", f"{content['first'][:16]} to {content['last'][:16]} UTC"))
+    pairs += [(name, _fact(value)) for name, value in content["facts"].items()]
+    out.print(_pairs(pairs))
+    for listed in content["lists"]:
+        table = _table(listed["title"])
+        _columns(table, *listed["columns"])
+        for row in listed["rows"]:
+            table.add_row(*(visible(_fact(value)) for value in row))
+        out.print(table)
+    _print_remarks(content, out)
+
+
+def _fact(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else quantity(value)
+
+
+def _print_remarks(content: Mapping[str, Any], out: Console) -> None:
+    for row in content["rows"]["reasons"]:
         first = row["first"]
         out.print(
             f"Quarantined: {row['rows']:,} x {visible(row['reason'])} (first: {visible(str(first['file']))} "
             f"line {first['line']}: {visible(str(first['reason']))})",
             style="yellow",
         )
-    for note in summary["notes"]:
+    for note in content["notes"]:
         out.print(f"Note: {visible(note)}", style="yellow")
 
 
@@ -195,11 +225,11 @@ def _cell(value: Any, kind: str) -> str:
 
 
 def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    rows = summary["rows"]
-    folded = "".join(f" + {number:,} {kind} folded" for kind, number in rows["folded"].items())
     yield "source", f"{summary['source']} ({summary['format']})"
-    yield "rows", f"{rows['read']:,} read = {rows['used']:,} used{folded} + {rows['quarantined']:,} quarantined"
-    yield "jobs", f"{summary['jobs']:,} in {summary['attempts']:,} attempts on {', '.join(summary['clusters'])}"
+    if summary["rows"]["read"]:
+        yield "rows", _rows(summary["rows"])
+    if summary["jobs"] is not None:
+        yield "jobs", f"{summary['jobs']:,} in {summary['attempts']:,} attempts on {', '.join(summary['clusters'])}"
     if summary["log_start"]:
         yield "time", f"{summary['log_start'][:16]} to {summary['log_end'][:16]} UTC"
     if exposure := summary["exposure"]:
@@ -211,6 +241,11 @@ def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
             f"{failures['total']:,} by the rule '{failures['rule']}' ({failures['unattributed']:,} unattributed): "
             f"{three(rate)} per 1,000 node-days",
         )
+
+
+def _rows(rows: Mapping[str, Any]) -> str:
+    folded = "".join(f" + {number:,} {kind} folded" for kind, number in rows["folded"].items())
+    return f"{rows['read']:,} read = {rows['used']:,} used{folded} + {rows['quarantined']:,} quarantined"
 
 
 def _print_rates(tree: xr.DataTree, cluster: str, out: Console, *, single: bool, most: int) -> None:

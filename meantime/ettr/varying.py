@@ -60,7 +60,9 @@ def varying_wallclock(
     waits = {"detection": detection[..., None], "queue": queue[..., None]}
     speed = renewal(hazard, *terms, **waits)
     begin = queue + restart
+    pieces = jnp.broadcast_shapes(starts.shape[-1:], speed.shape[-1:])
     edges = jnp.maximum(starts, begin[..., None])
+    edges, speed = (jnp.broadcast_to(array, begin.shape + pieces) for array in (edges, speed))
     done = jnp.cumsum(jnp.diff(edges, axis=-1) * speed[..., :-1], axis=-1)
     before = jnp.concatenate([jnp.zeros_like(speed[..., :1]), done], axis=-1)
     piece = jnp.sum(before <= productive[..., None], axis=-1, keepdims=True) - 1

@@ -23,8 +23,8 @@ $(STAMP): requirements.lock pyproject.toml scripts/setup.sh
 demo: $(STAMP) ## from real failure logs to a forecast, with a report in out/
 	.venv/bin/meantime demo --output out
 
-test: $(STAMP) ## run the tests; PYTEST_ARGS="-m 'not slow'" leaves the slow ones out
-	$(PY) -m pytest $(PYTEST_ARGS)
+test: $(STAMP) ## run the tests on all cores; PYTEST_ARGS="-m 'not slow'" leaves the slow ones out
+	$(PY) -m pytest -n auto $(PYTEST_ARGS)
 
 lint: $(STAMP) ## ruff: rules and format
 	$(PY) -m ruff check .

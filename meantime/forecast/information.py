@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.special
-import scipy.stats
 import xarray as xr
+from scipy.special import gammaincinv
 
 from meantime import ettr
 from meantime.errors import InputError
@@ -129,7 +128,7 @@ def information_of_gamma(
             raise InputError(f"{name} is {number!r}; expected a number above 0")
     further = _checked_more(more)
     plan = Plan() if plan is None else plan
-    quantiles = scipy.stats.gamma.ppf((np.arange(4000) + 0.5) / 4000, shape) / node_days
+    quantiles = gammaincinv(shape, (np.arange(4000) + 0.5) / 4000) / node_days
     terms = _plan_terms(plan, stated_rate(quantiles * PER_1000_NODE_DAYS, gpus), seed)
     now_rate, now_ettr = _widths(np.array([shape]), np.array([node_days]), terms)
     rate = np.empty(further.size)
@@ -230,6 +229,8 @@ def _future_counts(shape: float, node_days: float, more: float) -> tuple[np.ndar
     """Counts that further node-days can bring and their probabilities."""
     if more == 0:
         return np.zeros(1), np.ones(1)
+    import scipy.stats
+
     future = scipy.stats.nbinom(shape, node_days / (node_days + more))
     low, high = future.ppf([1e-10, 1 - 1e-10])
     if high - low < MAX_COUNTS:
@@ -241,7 +242,7 @@ def _future_counts(shape: float, node_days: float, more: float) -> tuple[np.ndar
 
 def _widths(shape: np.ndarray, node_days: np.ndarray, terms: list[dict[str, float]]) -> tuple[np.ndarray, np.ndarray]:
     """Widths of the intervals of the rate, (counts,), and of the ETTR, (sizes, counts)."""
-    low, high = (scipy.special.gammaincinv(shape, p) / node_days for p in (LOWER, UPPER))
+    low, high = (gammaincinv(shape, p) / node_days for p in (LOWER, UPPER))
     widths = [_ettr(low, plan) - _ettr(high, plan) for plan in terms]
     return (high - low) * PER_1000_NODE_DAYS, np.stack(widths)
 

@@ -15,7 +15,7 @@ from meantime.forecast.limits import warnings_of
 from meantime.forecast.mitigations import HotSpares, Mitigation
 from meantime.forecast.plan import Plan
 from meantime.forecast.rates import checked_gpus, rates_of, with_components
-from meantime.forecast.scenario import Scenario, check_components, outcome_of
+from meantime.forecast.scenario import Outcome, Scenario, check_components, outcome_of
 from meantime.forecast.shapley import EXACT_UP_TO, Subset, shapley_shares
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
 from meantime.units import HOURS_PER_DAY
@@ -135,26 +135,16 @@ def mitigate_rates(
 def _of_size(
     scenario: Scenario, effects: Sequence[Effects], size: int, rng: np.random.Generator
 ) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    known: dict[Subset, np.ndarray] = {}
-    intervals: dict[Subset, float] = {}
-    hazards: dict[Subset, np.ndarray] = {}
+    def found(sets: Sequence[Subset]) -> Outcome:
+        return outcome_of(scenario, [combined(effects[part] for part in sorted(chosen)) for chosen in sets])
 
-    def value(sets: Sequence[Subset]) -> np.ndarray:
-        new = [chosen for chosen in dict.fromkeys(sets) if chosen not in known]
-        if new:
-            found = outcome_of(scenario, [combined(effects[part] for part in sorted(chosen)) for chosen in new])
-            known.update(zip(new, found.ettr, strict=True))
-            intervals.update(zip(new, found.interval.tolist(), strict=True))
-            hazards.update(zip(new, found.hazard, strict=True))
-        return np.stack([known[chosen] for chosen in sets])
-
-    everything = frozenset(range(len(effects)))
-    nothing: Subset = frozenset()
-    shares = shapley_shares(len(effects), value, rng=rng)
-    before, after = value([nothing, everything])
+    everything: Subset = frozenset(range(len(effects)))
     singles = [frozenset([part]) for part in range(len(effects))]
-    alone = value(singles) - before
-    last = after - value([everything - single for single in singles])
+    ends = found([frozenset(), everything, *singles, *(everything - single for single in singles)])
+    before, after, *others = ends.ettr
+    alone = np.stack(others[: len(effects)]) - before
+    last = after - np.stack(others[len(effects) :])
+    shares = shapley_shares(len(effects), lambda sets: found(sets).ettr, rng=rng)
     saved = HOURS_PER_DAY * size * shares.shapley
     one, many = ("gpus", "figure"), ("gpus", "mitigation", "figure")
     return {
@@ -167,10 +157,10 @@ def _of_size(
         "gpu_hours_saved_per_day": (many, summarise(saved)),
         "probability_best": (("gpus", "mitigation"), _probability_largest(alone)),
         "shapley_error": (("gpus", "mitigation"), shares.error),
-        "interval_before": (("gpus",), np.array(intervals[nothing])),
-        "interval_after": (("gpus",), np.array(intervals[everything])),
-        "interval_alone": (("gpus", "mitigation"), np.array([intervals[single] for single in singles])),
-        "mttf_after": (one, _mttf(hazards[everything])),
+        "interval_before": (("gpus",), ends.interval[0]),
+        "interval_after": (("gpus",), ends.interval[1]),
+        "interval_alone": (("gpus", "mitigation"), ends.interval[2 : 2 + len(effects)]),
+        "mttf_after": (one, _mttf(ends.hazard[1])),
     }
 
 

@@ -9,6 +9,7 @@ from meantime.errors import InputError
 from meantime.forecast.document import finite, four
 from meantime.forecast.mitigations import (
     AsyncCheckpoint,
+    Change,
     CheaperCheckpoint,
     FasterDetection,
     FasterRestart,
@@ -21,7 +22,7 @@ from meantime.forecast.rows import model, notes
 from meantime.intervals import describe
 from meantime.units import SECONDS_PER_HOUR
 
-CHANGES: dict[str, type[FasterRestart | CheaperCheckpoint | FasterDetection]] = {
+CHANGES: dict[str, type[Change]] = {
     "restart": FasterRestart,
     "checkpoint": CheaperCheckpoint,
     "detection": FasterDetection,

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import xarray as xr
@@ -112,13 +112,13 @@ class RemoveLemons:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FasterRestart:
-    """A faster initialisation and loading: to a duration (if that is shorter), or by a factor.
+class Change:
+    """A term of the plan that becomes shorter: at most a duration, or a factor of what it was.
 
     Parameters
     ----------
     to
-        The new duration, or `Uncertain`.
+        The new duration, or `Uncertain`; a term that is shorter already stays.
     factor
         What the old one is multiplied by; give one of the two.
 
@@ -130,78 +130,49 @@ class FasterRestart:
 
     to: Value | None = None
     factor: Factor | None = None
+    term: ClassVar[str] = ""
+    """Field of the plan."""
 
     def __post_init__(self) -> None:
-        _check_change(self)
+        name = type(self).__name__
+        if (self.to is None) == (self.factor is None):
+            raise InputError(f"{name}: give either a duration, such as {name}('1min'), or a factor, such as factor=0.5")
+        if self.to is not None:
+            object.__setattr__(self, "to", duration_of(self.to, f"duration of {name}"))
+        else:
+            object.__setattr__(self, "factor", checked_factor(self.factor, name=f"factor of {name}"))
 
     @property
     def label(self) -> str:
-        return f"restart {_change_text(self)}"
+        words = self.term.replace("_", " ")
+        return f"{words} to {label_of(self.to)}" if self.to is not None else f"{words} x {factor_text(self.factor)}"
 
     def effects(self, n_draws: int, seed: int) -> Effects:
-        return _change("restart", self, n_draws, seed)
+        rng = _rng(self, seed)
+        if self.to is not None:
+            return Effects(most={self.term: _hours(self.to, n_draws, rng, self.term)})
+        return Effects(factors={self.term: drawn_factor(self.factor, n_draws, rng, name=self.label)})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CheaperCheckpoint:
-    """A faster checkpoint write: to a duration (if that is shorter), or by a factor.
+class FasterRestart(Change):
+    """A faster initialisation and loading (see `Change`)."""
 
-    Parameters
-    ----------
-    to
-        The new duration, or `Uncertain`.
-    factor
-        What the old one is multiplied by; give one of the two. With `AsyncCheckpoint`, both of its times.
-
-    Raises
-    ------
-    InputError
-        If both or neither are given, or one cannot be used.
-    """
-
-    to: Value | None = None
-    factor: Factor | None = None
-
-    def __post_init__(self) -> None:
-        _check_change(self)
-
-    @property
-    def label(self) -> str:
-        return f"checkpoint write {_change_text(self)}"
-
-    def effects(self, n_draws: int, seed: int) -> Effects:
-        return _change("checkpoint_write", self, n_draws, seed)
+    __slots__ = ()
+    term = "restart"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FasterDetection:
-    """Failures noticed sooner: within a duration (if that is shorter), or by a factor.
+class CheaperCheckpoint(Change):
+    """A faster checkpoint write (see `Change`); a factor holds for both times of an `AsyncCheckpoint` too."""
 
-    Parameters
-    ----------
-    to
-        The new duration, or `Uncertain`.
-    factor
-        What the old one is multiplied by; give one of the two.
+    __slots__ = ()
+    term = "checkpoint_write"
 
-    Raises
-    ------
-    InputError
-        If both or neither are given, or one cannot be used.
-    """
 
-    to: Value | None = None
-    factor: Factor | None = None
+class FasterDetection(Change):
+    """Failures noticed sooner (see `Change`)."""
 
-    def __post_init__(self) -> None:
-        _check_change(self)
-
-    @property
-    def label(self) -> str:
-        return f"detection {_change_text(self)}"
-
-    def effects(self, n_draws: int, seed: int) -> Effects:
-        return _change("detection", self, n_draws, seed)
+    __slots__ = ()
+    term = "detection"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,27 +263,6 @@ class HotSpares:
         rng = _rng(self, seed)
         repair, swap = _hours(self.repair, n_draws, rng, "repair"), _hours(self.swap, n_draws, rng, "swap")
         return Effects(pool=Pool(spares=int(self.spares), repair=repair, swap=swap))
-
-
-def _check_change(change: Any) -> None:
-    name = type(change).__name__
-    if (change.to is None) == (change.factor is None):
-        raise InputError(f"{name}: give either a duration, such as {name}('1min'), or a factor, such as factor=0.5")
-    if change.to is not None:
-        object.__setattr__(change, "to", duration_of(change.to, f"duration of {name}"))
-    else:
-        object.__setattr__(change, "factor", checked_factor(change.factor, name=f"factor of {name}"))
-
-
-def _change_text(change: Any) -> str:
-    return f"to {label_of(change.to)}" if change.to is not None else f"x {factor_text(change.factor)}"
-
-
-def _change(term: str, change: Any, n_draws: int, seed: int) -> Effects:
-    rng = _rng(change, seed)
-    if change.to is not None:
-        return Effects(most={term: _hours(change.to, n_draws, rng, term)})
-    return Effects(factors={term: drawn_factor(change.factor, n_draws, rng, name=change.label)})
 
 
 def _hours(value: Any, n_draws: int, rng: np.random.Generator, name: str) -> np.ndarray:

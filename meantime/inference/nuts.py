@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,7 +170,7 @@ def run(
     group = _group_size(chains, device.platform)
     n_blocks = -(-(settings.tune + draws) // BLOCK)
     first = settings.tune // BLOCK
-    compiling = Lock()
+    compiling, stopped = Lock(), Event()
     words = np.random.SeedSequence([seed, 4]).generate_state(2 * chains).reshape(chains, 2)  # keys without compiling
 
     def sample_group(number: int) -> Tree:
@@ -180,6 +180,8 @@ def run(
             z = jax.device_put(start[mine], device)  # committed to a device, as the data: or all compiles twice
             kept = []
             for number_of_block in range(n_blocks):
+                if stopped.is_set():
+                    raise RuntimeError("sampling was stopped")
                 if number_of_block == 0:
                     with compiling:  # the first group compiles, the others wait and find the result
                         state, drawn = sampler.block(sampler.start(z, keys, data), data)
@@ -194,7 +196,11 @@ def run(
         return jax.tree.map(lambda *parts: np.concatenate(parts).swapaxes(0, 1)[:, offset : offset + draws], *kept)
 
     with ThreadPoolExecutor(min(chains // group, cpu_count() or 1)) as pool:
-        groups = list(pool.map(sample_group, range(chains // group)))
+        try:
+            groups = list(pool.map(sample_group, range(chains // group)))
+        except BaseException:  # also an interrupt: the other threads must not run to their end
+            stopped.set()
+            raise
     collected, statistics = jax.tree.map(lambda *parts: np.concatenate(parts), *groups)
     return collected, _complete(statistics, settings)
 

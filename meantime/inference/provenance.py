@@ -42,6 +42,7 @@ def record(
         "sampling": {**dataclasses.asdict(plan), "seconds": round(seconds, 3)},
         "versions": _versions(),
         "data_digest": digest(table),
+        "data": {"source": str(table.attrs["source"]), **_data_facts(table)},
         "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "interval": intervals.describe(),
         "diagnostics": diagnostics,
@@ -61,7 +62,8 @@ def provenance(tree: xr.DataTree) -> dict[str, Any]:
     -------
     dict
         ``schema``, ``model``, ``priors``, ``method``, ``backend``, ``seed``, ``sampling``, ``versions``,
-        ``data_digest``, ``created``, ``interval`` and ``diagnostics``.
+        ``data_digest``, ``data`` (source, rows read and used, quarantine), ``created``, ``interval`` and
+        ``diagnostics``.
 
     Raises
     ------
@@ -91,6 +93,15 @@ def digest(table: xr.Dataset) -> str:
         check.update(f"{name}{array.dims}{array.shape}".encode())
         check.update("\0".join(map(str, values.tolist())).encode() if values.dtype.kind == "U" else values.tobytes())
     return f"sha256:{check.hexdigest()}"
+
+
+def _data_facts(table: xr.Dataset) -> dict[str, Any]:
+    """Return what the table says of its making: rows read and used, quarantine, rules."""
+    try:
+        facts = json.loads(str(table.attrs["provenance"]))
+    except json.JSONDecodeError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _versions() -> dict[str, str]:

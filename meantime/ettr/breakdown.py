@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from meantime.ettr.arrays import Array, ArrayLike, array_function
-from meantime.ettr.renewal import log_slowdown
-from meantime.ettr.special import ratio, truncated_exponential
+from meantime.ettr.special import log_growth, ratio, truncated_exponential
 
 
 class Breakdown(NamedTuple):
@@ -86,14 +85,21 @@ def breakdown(
     InputError
         If a value is negative or not a number, or infinite where that has no meaning (NumPy input only).
     """
-    forever = jnp.full_like(hazard, jnp.inf)
-    productive = jnp.exp(-log_slowdown(hazard, interval, write, restart, detection, queue, forever, last_write=True))
-    failures = hazard / (1 + hazard * (detection + queue))
+    endless = jnp.isinf(interval)
+    stretch = jnp.where(endless, 1, interval) + write
+    growth = jnp.where(endless & (hazard > 0), jnp.inf, log_growth(hazard * stretch))
+    waits = 1 + hazard * (detection + queue)
+    kept = jnp.exp(-hazard * restart - growth) / waits
+    share = jnp.where(endless, 1, ratio(interval, stretch))
+    share = jnp.where(stretch > 0, share, 1)
+    failures = hazard / waits
     whole, broken = jnp.exp(-hazard * restart), -jnp.expm1(-hazard * restart)
+    struck = jnp.where(endless, 1 / jnp.where(hazard > 0, hazard, 1), _time_of_failure(hazard, stretch))
+    smallest = jnp.finfo(kept.dtype).tiny
     return Breakdown(
-        productive,
-        ratio(write, interval) * productive,
-        failures * whole * _time_of_failure(hazard, interval + write),
+        jnp.maximum(share * kept, smallest),
+        ratio(write, stretch) * jnp.where(endless, 0, kept),
+        failures * whole * struck,
         failures * (whole * restart + broken * _time_of_failure(hazard, restart)),
         failures * detection,
         failures * queue,

@@ -24,6 +24,10 @@ def test_shares_add_up_to_one(seed: int) -> None:
     np.testing.assert_allclose(np.sum(shares, axis=0), 1, rtol=1e-13)
     np.testing.assert_allclose(shares.productive, ettr.renewal(**plan), rtol=1e-13)
     assert ettr.breakdown(0.0, 1.0, 0.1, 0.2) == pytest.approx((1 / 1.1, 0.1 / 1.1, 0, 0, 0, 0))
+    assert ettr.breakdown(0.2, np.inf, 0.1, 0.5, queue=1.0) == pytest.approx(
+        (0, 0, *np.array([np.exp(-0.1) / 0.2, -np.expm1(-0.1) / 0.2, 0, 1]) * 0.2 / 1.2)
+    )
+    assert ettr.breakdown(0.2, 0.0, 0.1, 0.5).write > 0.89
     hopeless = ettr.breakdown(50.0, 1.0, 0.1, 0.2, detection=0.1)
     assert sum(hopeless) == pytest.approx(1, rel=1e-13)
 

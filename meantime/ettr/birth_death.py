@@ -5,6 +5,8 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+type _State = tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]
+
 
 def stationary_means(
     load: Callable[[jax.Array], jax.Array],
@@ -41,11 +43,11 @@ def stationary_means(
         the distribution cut there, both of shape (*plans,).
     """
 
-    def unfinished(state: tuple[jax.Array, ...]) -> jax.Array:
+    def unfinished(state: _State) -> jax.Array:
         j, _, _, _, running = state
         return (j < 1e7) & jnp.any(running)
 
-    def step(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+    def step(state: _State) -> _State:
         j, inverse, before, means, running = state
         growth = 1 + inverse * (j + 1) / jnp.maximum(load(j), tiny)
         share = 1 / growth
@@ -67,7 +69,7 @@ def stationary_means(
     return means, 1 / inverse, before
 
 
-def by_forward_mode[**P](function: Callable[P, tuple[jax.Array, ...]]) -> Callable[P, tuple[jax.Array, ...]]:
+def by_forward_mode(function: Callable[..., tuple[jax.Array, ...]]) -> Callable[..., tuple[jax.Array, ...]]:
     """Let an element-by-element function with a loop of unknown length be differentiated backwards too.
 
     Its partial derivatives are computed forwards, which such a loop allows, and the derivative is

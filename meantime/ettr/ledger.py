@@ -83,7 +83,7 @@ def cluster_ledger(
     shares = breakdown(hazard, interval, write, restart, detection=detection)
     order = {"priority": priority, "taken": taken, "idle": idle, "gpus_per_node": gpus_per_node}
     losses = failure_losses(gpus, running, rate_per_node_day, at_most=interval / 2, **order)
-    productive, *others = (HOURS_PER_DAY * running * share for share in shares[:-1])
+    productive, written, lost, restarting, detecting = (HOURS_PER_DAY * running * share for share in shares[:5])
     preempted = jnp.minimum(losses.second.sum(axis=-2), productive)
     unused = HOURS_PER_DAY * (cluster_gpus - running.sum(axis=-1))
-    return ClusterLedger(productive - preempted, *others, preempted, unused)
+    return ClusterLedger(productive - preempted, written, lost, restarting, detecting, preempted, unused)

@@ -11,3 +11,14 @@ from meantime.inference.rebuild import rebuild_model as rebuild_model
 from meantime.inference.size_law import size_law as size_law
 from meantime.inference.storage import load_fit as load_fit
 from meantime.inference.storage import save_fit as save_fit
+
+__all__ = [
+    "fit",
+    "load_fit",
+    "posterior_predictive",
+    "predict_rate",
+    "provenance",
+    "rebuild_model",
+    "save_fit",
+    "size_law",
+]

@@ -19,3 +19,22 @@ from meantime.models.registry import MODELS as MODELS
 from meantime.models.registry import ModelEntry as ModelEntry
 from meantime.models.registry import model_entry as model_entry
 from meantime.models.registry import priors_for as priors_for
+
+__all__ = [
+    "MIN_CELL_VARIANCE",
+    "MODELS",
+    "REFERENCE_GPUS",
+    "ComponentGammaPriors",
+    "ComponentPriors",
+    "ComponentSizePriors",
+    "ConstantPriors",
+    "Grid",
+    "ModelEntry",
+    "component",
+    "component_gamma",
+    "component_size",
+    "constant",
+    "grid_of",
+    "model_entry",
+    "priors_for",
+]

@@ -198,5 +198,5 @@ def test_calendar_exposure_of_the_simulated_cluster_is_nodes_times_days(cluster:
 
 def test_tables_that_would_not_fit_are_refused(cluster: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("meantime.datasets.assemble.MAX_CELLS", 50_000)
-    with pytest.raises(InputError, match="component x 20 period x 300 node = .*,000 cells; at most 50,000"):
+    with pytest.raises(InputError, match=r"component x 20 period x 300 node = .*,000 cells; at most 50,000"):
         failure_table(cluster.jobs, cluster.events, by_node=True, period="1d")

@@ -172,4 +172,4 @@ def hazards_of(draws: np.ndarray, gpus: Sequence[int], gpus_per_node: int) -> np
     numpy.ndarray
         Shape (samples, sizes).
     """
-    return draws * (np.array(gpus) / gpus_per_node) / HOURS_PER_DAY
+    return draws * (np.array(gpus) / gpus_per_node / HOURS_PER_DAY)

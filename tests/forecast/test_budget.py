@@ -82,6 +82,7 @@ def test_the_size_that_minimises_days() -> None:
     assert (result["regret"] >= 0).all()
 
 
+@pytest.mark.slow
 def test_money_wants_few_gpus_and_a_deadline_more() -> None:
     rates = stated_rate(RATES, [1024, 2048, 4096, 8192])
     cheap = cluster_size(rates, budget(), PLAN, aim="cost", price_per_gpu_hour=2)

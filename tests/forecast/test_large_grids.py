@@ -109,6 +109,7 @@ def test_the_table_keeps_averages() -> None:
     np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_figures_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = stated_rate(posteriors()["wide"], SIZES)
     for plan in (Plan(queue=["0s", "1min", "9min"]), Plan(queue=["0s", "1min", "9min"], checkpoint_interval="1h")):

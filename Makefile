@@ -41,7 +41,7 @@ layers: $(STAMP) ## import-linter: who may import whom
 	.venv/bin/lint-imports
 
 docs: $(STAMP) ## build docs/_build/html, running every example; a warning is an error
-	rm -rf docs/reference/generated
+	rm -rf docs/_build docs/reference/generated
 	$(PY) -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 
 wheel: $(STAMP) ## build the sdist, and from it the wheel, in dist/

@@ -30,17 +30,17 @@ def stationary_means(
     load
         From j to lam_j m, an array of the shape of the plans.
     statistics
-        From j to the values whose means are wanted, an array of shape (n, *plans).
+        From j to the values whose means are wanted, an array of shape ``(n, *plans)``.
     last
-        Largest number of nodes in repair, shape (*plans,); it may be infinite.
+        Largest number of nodes in repair, shape ``(*plans,)``; it may be infinite.
     least
-        Number of nodes in repair up to which all are counted, however rare, shape (*plans,).
+        Number of nodes in repair up to which all are counted, however rare, shape ``(*plans,)``.
 
     Returns
     -------
     tuple
-        Means, shape (n, *plans); the share of the last state, and the share of the state before it in
-        the distribution cut there, both of shape (*plans,).
+        Means, shape ``(n, *plans)``; the share of the last state, and the share of the state before it in
+        the distribution cut there, both of shape ``(*plans,)``.
     """
 
     def unfinished(state: _State) -> jax.Array:

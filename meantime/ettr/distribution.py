@@ -82,7 +82,7 @@ def wallclock_cdf(
     Returns
     -------
     Array
-        Probabilities, shape (*shape of `hours`, *broadcast shape of the plan). Where a task would
+        Probabilities, shape that of `hours`, then the broadcast shape of the plan. Where a task would
         fail more than e^150 times on average (e^25 in float32) it is taken to fail so often.
 
     Raises
@@ -128,7 +128,7 @@ def wallclock_quantile(
     Returns
     -------
     Array
-        Hours from submission, shape (*shape of `probabilities`, *broadcast shape of the plan). Never less
+        Hours from submission, shape that of `probabilities`, then the broadcast shape of the plan. Never less
         than the hours of a run without a failure. `productive` over it is a quantile of the ETTR of one run.
 
     Raises

@@ -51,7 +51,7 @@ def simulate_levels(
     Returns
     -------
     numpy.ndarray
-        Hours, shape (n_runs, *shape of the plans); infinite for a run that was given up.
+        Hours, shape (n_runs, then that of the plans); infinite for a run that was given up.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def expected_draws(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     Returns
     -------
     xarray.Dataset
-        `ettr`, dims (gpus, *fields of the plan given as lists, sample); `days_to_finish`, the expected
+        `ettr`, dims (gpus, the fields of the plan given as lists, sample); `days_to_finish`, the expected
         wallclock in days, of the same dims; `hazard` (per hour), dims (gpus, sample); and `chosen_interval`
         (hours), dims (gpus, *fields).
 

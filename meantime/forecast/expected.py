@@ -36,7 +36,7 @@ def expected_ettr(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = S
     Returns
     -------
     xarray.Dataset
-        `ettr`, dims (gpus, *fields of the plan given as lists, figure), and `chosen_interval` (hours),
+        `ettr`, dims (gpus, the fields of the plan given as lists, figure), and `chosen_interval` (hours),
         with the coordinates of `forecast_rates`.
 
     Raises

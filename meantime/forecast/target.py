@@ -45,7 +45,7 @@ def probability_of_ettr(
     Returns
     -------
     xarray.Dataset
-        Dims (gpus, *fields of the plan given as lists, target). `probability`: that one run reaches it, by
+        Dims (gpus, the fields of the plan given as lists, target). `probability`: that one run reaches it, by
         uncertainty and luck. `probability_expected`: that the expected ETTR does, by uncertainty alone.
 
     Raises
@@ -94,7 +94,7 @@ def probability_done(
     Returns
     -------
     xarray.Dataset
-        Dims (gpus, *fields of the plan given as lists, within): `probability` (uncertainty and luck) and
+        Dims (gpus, the fields of the plan given as lists, within): `probability` (uncertainty and luck) and
         `probability_expected` (that the expected wallclock is within the time; uncertainty alone). Coordinate
         `within_hours`.
 

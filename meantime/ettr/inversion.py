@@ -73,24 +73,26 @@ def _window(run: Run) -> tuple[jax.Array, jax.Array]:
     """Hours over m between which W lies but for 1e-10 on either side, by Chernoff's bound.
 
     For any s > 0, P(W - m > y) <= E[e^(s (W - m))] e^(-s y) and P(W - m < y) <= E[e^(-s (W - m))] e^(s y);
-    the best s is found to a factor of 2, then to one of 2^(1/8).
+    the best s is looked for in steps of a factor of 2, and then in small ones about it.
     """
     run = jax.lax.stop_gradient(run)
-    scale = longest_scale(run.waits)
-
-    def bounds(s: jax.Array) -> tuple[jax.Array, jax.Array]:
-        bounded = s * scale < 1
-        upper, exists = log_failures(jnp.where(bounded, -s, s) + 0j, run)
-        upper = upper + log_first_queue(jnp.where(bounded, -s, s) + 0j, run)
-        lower = log_failures(s + 0j, run)[0] + log_first_queue(s + 0j, run)
-        high = jnp.where(bounded & exists, (upper.real + log_no_failure(run) + _OUTSIDE) / s, jnp.inf)
-        return high, -(lower.real + log_no_failure(run) + _OUTSIDE) / s
-
     cost = mean_wait(run.waits) + run.restart + run.segment
-    first = 2.0 ** jnp.arange(-math.ceil(3 * HOPELESS[cost.dtype.itemsize]) - 25, 7, dtype=cost.dtype) / cost
-    nearby = 2.0 ** jnp.linspace(-1, 1, 17, dtype=cost.dtype)
-    highs, lows = bounds(first)
-    high, low = jnp.min(highs), jnp.max(lows)
-    high = jnp.minimum(high, jnp.min(bounds(first[jnp.argmin(highs)] * nearby)[0]))
-    low = jnp.maximum(low, jnp.max(bounds(first[jnp.argmax(lows)] * nearby)[1]))
+    lowest = -math.ceil(3 * HOPELESS[cost.dtype.itemsize]) - 25
+    powers = jnp.arange(lowest, 7, dtype=cost.dtype)
+    fine = jnp.linspace(-1, 1, powers.size, dtype=cost.dtype)
+
+    def look(stage: jax.Array, best: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        _, at_high, _, at_low = best
+        steps = jnp.where(stage == 0, powers, fine)
+        up, down = at_high * 2.0**steps, at_low * 2.0**steps
+        bounded = up * longest_scale(run.waits) < 1
+        s = jnp.concatenate([jnp.where(bounded, -up, up), down]) + 0j
+        failures, exists = log_failures(s, run)
+        upper, lower = jnp.split((failures + log_first_queue(s, run)).real + log_no_failure(run) + _OUTSIDE, 2)
+        highs = jnp.where(bounded & exists[: powers.size], upper / up, jnp.inf)
+        lows = -lower / down
+        return jnp.min(highs), up[jnp.argmin(highs)], jnp.max(lows), down[jnp.argmax(lows)]
+
+    first = 1 / cost
+    high, _, low, _ = jax.lax.fori_loop(0, 2, look, (first, first, first, first))
     return jnp.maximum(low, 0), jnp.where(jnp.isfinite(high), high, 1)

@@ -118,7 +118,7 @@ def _best_place(levels: Levels) -> jax.Array:
             moved = place + step[..., None] * direction
             return -log_slowdown_of_levels(levels, jnp.exp(moved[..., 0]), jnp.exp(moved[..., 1:]))
 
-        return place + maximise(value, -behind, ahead, newton_steps=0)[..., None] * direction
+        return place + maximise(value, -behind, ahead, polish=False)[..., None] * direction
 
     return jax.lax.fori_loop(0, _SWEEPS * len(directions), turn, _first_guess(levels))
 

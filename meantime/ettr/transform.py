@@ -64,8 +64,8 @@ def log_failures(s: jax.Array, run: Run) -> tuple[jax.Array, jax.Array]:
     again = (s + lam * waiting) * _growth(lam + s, run.restart)
     restarted = again / (1 + again)
     recovery = waiting + restarted - waiting * restarted
-    segment, segment_exists = _log_end(s, lam, run.segment, recovery)
-    ending, ending_exists = _log_end(s, lam, run.ending, recovery)
+    lengths = jnp.stack([run.segment, run.ending]).reshape(2, *[1] * s.ndim)
+    (segment, ending), (segment_exists, ending_exists) = _log_end(s, lam, lengths, recovery)
     several = run.full > 0
     total = restart + jnp.where(several, run.full * segment, 0) + ending
     return -total, restart_exists & (segment_exists | ~several) & ending_exists

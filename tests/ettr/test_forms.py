@@ -90,8 +90,13 @@ def test_best_intervals_are_positive_numbers(gpus: int, rate: float, hours: tupl
     assert best.every % 1 == 0
 
 
+QUICK = ("corrupted", "limited")
+
+
 @pytest.mark.parametrize("seed", [151])
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FORMS]
+)
 def test_float32_and_gradients(name: str, seed: int) -> None:
     """200 plans: float32 against float64, and every partial derivative against differences of the float64 values.
 

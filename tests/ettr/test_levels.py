@@ -153,6 +153,7 @@ def test_limits() -> None:
         ettr.simulate_levels(1, [0.1, 0.1], 1.0, [0.1, 0.3], every=[1.5])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [94])
 def test_no_other_intervals_are_better(seed: int) -> None:
     """Exhaustive neighbours of the best plan of two levels: none gains more than 1e-3 of the ETTR, few anything."""

@@ -18,7 +18,7 @@ SUMMARIES: dict[float | None, Callable[[np.ndarray], np.ndarray]] = {
 
 @pytest.mark.parametrize("seed", [141])
 @pytest.mark.parametrize("quantile", SUMMARIES)
-@pytest.mark.parametrize("uncertain_plan", [False, True])
+@pytest.mark.parametrize("uncertain_plan", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_other_interval_is_better(quantile: float | None, uncertain_plan: bool, seed: int) -> None:
     """1,500 intervals, all draws: nothing is better by 1e-6, or 1e-4 for quantiles where the plan is uncertain too."""
     rng = np.random.default_rng(seed)
@@ -69,6 +69,7 @@ def test_weights_and_edges() -> None:
     assert some == pytest.approx(grid[values.argmax()], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_derivative() -> None:
     with jax.enable_x64(True):
         hazard = jnp.asarray(np.random.default_rng(3).gamma(3, 0.1, 50))

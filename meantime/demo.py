@@ -13,7 +13,7 @@ from meantime.errors import InputError
 from meantime.forecast import Plan, forecast, to_json
 from meantime.inference import fit, save_fit
 from meantime.report import save_figures, write_report
-from meantime.report.terminal import console, print_fit, print_forecast
+from meantime.report.terminal import console, print_command, print_fit, print_forecast
 
 GPUS = (1024, 4096, 16384, 65536, 131072)
 PLAN = Plan(restart="5min", checkpoint_write="30s")
@@ -76,8 +76,8 @@ def run_demo(output: str | os.PathLike[str], *, seed: int = SEED, out: Console |
         out.print(f"  {path}")
     out.print("\nTry next:")
     out.print(f"  open {report} in a browser")
-    out.print(f"  meantime jobs {paths['sacct']} --events {paths['events']}")
-    out.print(f"  meantime forecast {folder / 'fit.nc'} --gpus 24576 --restart 10min,1min --checkpoint-interval 1h")
+    print_command("  ", f"jobs {paths['sacct']} --events {paths['events']}", out)
+    print_command("  ", f"forecast {folder / 'fit.nc'} --gpus 24576 --restart 10min,1min --checkpoint-interval 1h", out)
     return written
 
 

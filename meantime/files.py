@@ -21,9 +21,11 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     InputError
-        If the folder of `target` does not exist or cannot be written.
+        If `target` is a folder, or its folder does not exist or cannot be written.
     """
     target = Path(target)
+    if target.is_dir():
+        raise InputError(f"{target}: is a folder; expected the name of a file")
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     except OSError as error:

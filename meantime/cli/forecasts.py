@@ -1,5 +1,6 @@
 """Commands that forecast and report: `demo`, `forecast`, `ettr` and `report`."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +60,7 @@ def forecast(
     from meantime import inference
     from meantime.forecast import forecast as run_forecast
     from meantime.forecast import to_csv, to_json
-    from meantime.report.terminal import console, print_forecast
+    from meantime.report.terminal import console, print_command, print_forecast
 
     if as_json and as_csv:
         raise InputError("--json and --csv were both given; choose one")
@@ -80,7 +81,8 @@ def forecast(
         print(to_csv(result), end="")
     else:
         print_forecast(result, console(), title=f"Forecast from {path}")
-        console(stderr=True).print(f"Next: meantime report {path} --output report.html")
+        chosen = f" --cluster {shlex.quote(cluster)}" if cluster else ""
+        print_command("Next: ", f"report {shlex.quote(str(path))} --output report.html{chosen}", console(stderr=True))
 
 
 @app.command()

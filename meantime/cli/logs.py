@@ -1,5 +1,6 @@
 """Commands that read logs: `jobs` and `fit`."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,10 +103,12 @@ def fit(
     """Fit a failure model to a log (or to counts) and write the posterior to a file."""
     from meantime import inference
     from meantime.datasets import Log, failure_table, to_table
-    from meantime.report.terminal import console, print_fit
+    from meantime.report.terminal import console, print_command, print_fit
 
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: folder {output.parent} does not exist")
+    if output.is_dir():
+        raise InputError(f"--output {output}: is a folder; expected the name of a file, such as fit.nc")
     log = _read(paths, format, mapping, timezone, gpus_per_node, option)
     checks = _read_events(events, timezone)
     if isinstance(log, Log) and log.kind == "jobs":
@@ -132,7 +135,13 @@ def fit(
     )
     inference.save_fit(tree, output)
     print_fit(tree, console())
-    console(stderr=True).print(f"Wrote {output}. Next: meantime forecast {output} --gpus 1024,16384,131072")
+    named = [str(name) for name in table["cluster"].values]
+    cluster = f" --cluster {shlex.quote(named[0])}" if len(named) > 1 else ""
+    print_command(
+        f"Wrote {output}. Next: ",
+        f"forecast {shlex.quote(str(output))} --gpus 1024,16384,131072{cluster}",
+        console(stderr=True),
+    )
 
 
 def _read(

@@ -43,7 +43,7 @@ def expected_draws(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     xarray.Dataset
         `ettr`, dims (gpus, the fields of the plan given as lists, sample); `days_to_finish`, the expected
         wallclock in days, of the same dims; `hazard` (per hour), dims (gpus, sample); and `chosen_interval`
-        (hours), dims (gpus, *fields).
+        (hours), dims gpus and the fields.
 
     Raises
     ------

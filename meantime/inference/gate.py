@@ -100,7 +100,8 @@ def enforce(diagnostics: Diagnostics, *, allow_unconverged: bool) -> None:
         return
     message = f"The fit has not converged. {'; '.join(diagnostics['problems'])}. {_advice(diagnostics)}"
     if not allow_unconverged:
-        raise ConvergenceError(f"{message} With allow_unconverged=True the fit is kept, marked as unconverged.")
+        kept = "With allow_unconverged=True (--allow-unconverged) the fit is kept, marked as unconverged."
+        raise ConvergenceError(f"{message} {kept}")
     warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 

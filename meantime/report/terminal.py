@@ -1,5 +1,7 @@
 """What the command line prints: tables that fit a terminal. Text from logs is made safe to show."""
 
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from meantime.forecast import notes, to_rows
-from meantime.inference import predict_rate, provenance, size_law
+from meantime.inference import provenance, size_law
 from meantime.intervals import PROBABILITY, summarise
+from meantime.report.evidence import component_rates
 from meantime.report.numbers import (
     compact,
     count,
@@ -52,31 +55,45 @@ def print_forecast(forecast: xr.Dataset, out: Console, *, title: str) -> None:
     """Print a forecast: one row for every size and plan, then its notes."""
     rows = to_rows(forecast)
     varying = [name for name in rows[0]["plan"] if len({row["plan"][name] for row in rows}) > 1]
-    table = _table(title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval")
-    for heading in ("GPUs", *(name.replace("_", " ") for name in varying), *_FORECAST):
-        table.add_column(heading, justify="right", vertical="top", no_wrap=True)
+    plans: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        chosen = row["checkpoint_interval_chosen_seconds"]
-        table.add_row(
-            f"{row['gpus']:,}{'*' if row['extrapolated'] else ''}",
-            *(visible(row["plan"][name]) for name in varying),
-            _two_lines(row["mttf_hours"], duration, duration_between),
-            "-" if chosen is None else format_seconds(chosen),
-            _two_lines(row["ettr"], fraction, fraction_between),
-            _two_lines(row["ettr_run"], fraction, fraction_between),
-            fraction(_number(row["ettr_kokolis"]["median"])),
-        )
-    out.print(table)
+        named = ", ".join(f"{name.replace('_', ' ')} {row['plan'][name]}" for name in varying)
+        plans.setdefault(named, []).append(row)
+    for named, part in plans.items():
+        out.print(_forecast_table(part, f"{title}: {visible(named)}" if named else title))
     if any(row["extrapolated"] for row in rows):
         out.print("* larger than any job of the data", style="dim")
     for note in notes(forecast):
         out.print(f"Note: {visible(note)}", style="yellow")
 
 
+def _forecast_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
+    table = _table(title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval")
+    for heading in ("GPUs", *_FORECAST):
+        table.add_column(heading, justify="right", vertical="top", no_wrap=True)
+    for row in rows:
+        chosen = row["checkpoint_interval_chosen_seconds"]
+        table.add_row(
+            f"{row['gpus']:,}{'*' if row['extrapolated'] else ''}",
+            _two_lines(row["mttf_hours"], duration, duration_between),
+            "-" if chosen is None else format_seconds(chosen),
+            _two_lines(row["ettr"], fraction, fraction_between),
+            _two_lines(row["ettr_run"], fraction, fraction_between),
+            fraction(_number(row["ettr_kokolis"]["median"])),
+        )
+    return table
+
+
+def print_command(prefix: str, command: str, out: Console) -> None:
+    """Print a command to run next, on one line, by the name under which this program was called."""
+    called = sys.argv[0] if sys.argv[0].endswith("meantime") and not shutil.which("meantime") else "meantime"
+    out.print(f"{prefix}{called} {command}", soft_wrap=True)
+
+
 def print_ettr(point: Mapping[str, Any], out: Console) -> None:
     """Print what `meantime.forecast.ettr_point` returns."""
     pairs = [
-        ("job", f"{point['gpus']:,} GPUs on {point['nodes']:,} nodes"),
+        ("job", f"{_plural(point['gpus'], 'GPU')} on {_plural(point['nodes'], 'node')}"),
         ("failure rate", f"{point['rate_per_1000_node_days']:g} per 1,000 node-days"),
         ("MTTF", format_seconds(point["mttf_hours"] * SECONDS_PER_HOUR)),
         ("checkpoint every", format_seconds(point["checkpoint_interval_seconds"])),
@@ -249,8 +266,7 @@ def _rows(rows: Mapping[str, Any]) -> str:
 
 
 def _print_rates(tree: xr.DataTree, cluster: str, out: Console, *, single: bool, most: int) -> None:
-    reference = 64
-    rate = PER_1000_NODE_DAYS * predict_rate(tree, [reference], cluster=cluster).isel(gpus=0)
+    rate = PER_1000_NODE_DAYS * component_rates(tree, cluster)
     table = _table("Failures per 1,000 node-days" + ("" if single else f", {visible(cluster)}"), INTERVAL)
     _columns(table, "component", "counted", "rate")
     failures = tree["fit_data"].to_dataset()["failures"].sel(cluster=cluster)
@@ -305,6 +321,10 @@ def _interval(figures: np.ndarray) -> str:
 def _two_lines(figures: Mapping[str, float | None], write: Any, write_range: Any) -> str:
     median, lower, upper = (_number(figures[name]) for name in ("median", "lower", "upper"))
     return f"{write(median)}\n{write_range(lower, upper).replace(' to ', '–')}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _number(value: float | None) -> float:

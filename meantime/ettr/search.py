@@ -35,7 +35,7 @@ def maximise(
     steps = jnp.linspace(-1.0, 1.0, _POINTS, dtype=low.dtype).reshape(-1, *[1] * low.ndim)
 
     def refine(_: int, state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
-        centre, half, _ = state
+        centre, half = state[:2]
         x = centre + half * steps
         values = jax.lax.stop_gradient(value(x))
         at = jnp.clip(values.argmax(axis=0, keepdims=True), 1, _POINTS - 2)

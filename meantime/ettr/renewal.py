@@ -37,8 +37,10 @@ def renewal(
         ETTR    = R / E[wall]      ->  tau / S(tau + w)  as R -> infinity
 
     This is Daly's total wall-clock time (2006) with the wait after a failure, the queue, and the
-    first restart and last segment made explicit. It is the ratio of expectations; the ETTR that one run
-    gets is random around it (`sample_wallclock`).
+    first restart and last segment made explicit. Detection and queue may be random: by Wald's identity only
+    their means enter, whatever their distributions; the variance matters for one run (`wallclock_moments`).
+    It is the ratio of expectations; the ETTR that one run gets is random around it (`sample_wallclock`,
+    `wallclock_cdf`).
 
     Parameters
     ----------
@@ -52,9 +54,9 @@ def renewal(
     restart
         Hours to initialise and load the last checkpoint, u0.
     detection
-        Hours from a failure to its being noticed.
+        Mean hours from a failure to its being noticed.
     queue
-        Hours in the queue, at submission (once, q) and after each failure (part of d).
+        Mean hours in the queue, at submission (once, q) and after each failure (part of d).
     productive
         Productive hours of the run, R; infinite by default.
     last_write

@@ -9,6 +9,7 @@ import numpy as np
 from meantime.errors import InputError
 from meantime.ettr.arrays import Array, ArrayLike, array_function, as_numpy
 from meantime.ettr.inversion import hours_at, law_of, probability_at
+from meantime.ettr.segments import check_one_run
 from meantime.ettr.tasks import as_run
 from meantime.ettr.waits import Waits
 
@@ -152,6 +153,8 @@ def _points_first(
     if isinstance(points, jax.Array):
         values = _invert(jnp.atleast_1d(points), *plan, **settings)
         return jnp.moveaxis(values, -1, 0).reshape(points.shape + values.shape[:-1])
+    if not any(isinstance(value, jax.Array) for value in plan):
+        check_one_run(np.asarray(plan[1]), np.asarray(plan[4]))
     checked = np.atleast_1d(as_numpy({name: points})[name])
     padded = np.pad(checked, (0, max(_FEWEST, 1 << (checked.size - 1).bit_length()) - checked.size))
     values = _invert(padded, *plan, **settings)

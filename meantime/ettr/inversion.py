@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from meantime.ettr.tasks import Run
 from meantime.ettr.transform import HOPELESS, log_failures, log_first_queue, log_no_failure, shortest, within_reach
-from meantime.ettr.waits import longest_scale, mean_wait
+from meantime.ettr.waits import longest_scale, mean_wait, queue_variance
 
 _OUTSIDE = 23.0
 """-log of the probability left outside the window of the inversion: 1e-10."""
@@ -35,7 +35,7 @@ def law_of(run: Run, resolution: int) -> Law:
     start = low - margin * width
     numbers = jnp.arange(1, resolution // 2 + 1, dtype=width.dtype)
     omega = 2 * math.pi / width * numbers
-    fixed = run.waits.queue_sd == 0
+    fixed = queue_variance(run.waits) == 0
     log_atom = log_no_failure(run)
     failures, _ = log_failures(1j * omega, run)
     likely = fixed & (log_atom > -_OUTSIDE)  # elsewhere taking the atom out changes nothing

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from meantime.ettr.segments import cut
 from meantime.ettr.special import truncated_exponential
-from meantime.ettr.waits import Waits, mean_wait, wait_variance
+from meantime.ettr.waits import Waits, mean_wait, queue_variance, wait_variance
 
 
 class Run(NamedTuple):
@@ -60,7 +60,7 @@ def run_moments(run: Run) -> tuple[jax.Array, jax.Array]:
     ending = _task(run.hazard, run.ending, *recovery)
     several = run.full > 0
     mean = run.waits.queue + restarting[0] + jnp.where(several, run.full * segment[0], 0) + ending[0]
-    variance = run.waits.queue_sd**2 + restarting[1] + jnp.where(several, run.full * segment[1], 0) + ending[1]
+    variance = queue_variance(run.waits) + restarting[1] + jnp.where(several, run.full * segment[1], 0) + ending[1]
     return mean, variance
 
 

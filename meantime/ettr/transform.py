@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from meantime.ettr.tasks import Run
-from meantime.ettr.waits import log_queue_transform, wait_deficit
+from meantime.ettr.waits import log_queue_transform, queue_variance, wait_deficit
 
 HOPELESS = {4: 25.0, 8: 150.0}
 """Expected failures within one task from which on it is taken for no worse, by the bytes of the type."""
@@ -22,7 +22,7 @@ def within_reach(run: Run) -> Run:
 
 def shortest(run: Run) -> jax.Array:
     """Hours of a run without a failure; without the queue, if that is random."""
-    fixed = jnp.where(run.waits.queue_sd == 0, run.waits.queue, 0)
+    fixed = jnp.where(queue_variance(run.waits) == 0, run.waits.queue, 0)
     return fixed + run.restart + run.full * run.segment + run.ending
 
 
@@ -73,7 +73,7 @@ def log_failures(s: jax.Array, run: Run) -> tuple[jax.Array, jax.Array]:
 
 def log_first_queue(s: jax.Array, run: Run) -> jax.Array:
     """Logarithm of the transform of the queue at submission, zero if that is a fixed time."""
-    return jnp.where(run.waits.queue_sd == 0, 0, log_queue_transform(s, run.waits))
+    return jnp.where(queue_variance(run.waits) == 0, 0, log_queue_transform(s, run.waits))
 
 
 def _log_end(s: jax.Array, lam: jax.Array, x: jax.Array, deficit: jax.Array) -> tuple[jax.Array, jax.Array]:

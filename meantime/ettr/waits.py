@@ -10,16 +10,15 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from meantime.ettr.special import ratio
-
 
 class Waits(NamedTuple):
     """Random hours after a failure, during which nothing can fail; each part independent.
 
     A failure is either seen after `detection` hours or, with probability `hang_share`, shows as a run
     that stands still until a time-out of `hang_timeout` hours. Then the run queues for `queue` hours.
-    Detection and queue have Gamma distributions with these means and standard deviations: fixed where the deviation
-    is zero, exponential where it equals the mean, longer-tailed where it is above.
+    Detection and queue have Gamma distributions with these means and standard deviations: fixed where the
+    deviation is zero, exponential where it equals the mean, longer-tailed where it is above. Where the mean is
+    zero so is the time, whatever the deviation.
     """
 
     detection: jax.Array
@@ -39,7 +38,13 @@ def wait_variance(waits: Waits) -> jax.Array:
     """Variance of the hours from a failure to the start of the next restart."""
     apart = waits.hang_timeout - waits.detection
     seen = 1 - waits.hang_share
-    return seen * waits.detection_sd**2 + seen * waits.hang_share * apart**2 + waits.queue_sd**2
+    spread = jnp.where(waits.detection > 0, waits.detection_sd**2, 0)
+    return seen * spread + seen * waits.hang_share * apart**2 + queue_variance(waits)
+
+
+def queue_variance(waits: Waits) -> jax.Array:
+    """Variance of one stay in the queue."""
+    return jnp.where(waits.queue > 0, waits.queue_sd**2, 0)
 
 
 def wait_deficit(s: jax.Array, waits: Waits) -> jax.Array:
@@ -68,17 +73,21 @@ def draw_waits(key: jax.Array, waits: Waits, size: int) -> tuple[jax.Array, jax.
 
 def longest_scale(waits: Waits) -> jax.Array:
     """Scale of the longest exponential tail of the waits in hours; zero where none of them is random."""
-    return jnp.maximum(ratio(waits.detection_sd**2, waits.detection), ratio(waits.queue_sd**2, waits.queue))
+    return jnp.maximum(_scale(waits.detection, waits.detection_sd), _scale(waits.queue, waits.queue_sd))
 
 
 def _log_gamma_transform(s: jax.Array, mean: jax.Array, sd: jax.Array) -> jax.Array:
     """log (1 + s theta)^(-mean / theta), with the scale theta = sd^2 / mean; -s mean as theta -> 0."""
-    v = s * ratio(sd * sd, mean)
+    v = s * _scale(mean, sd)
     small = jnp.abs(v) < 1e-4
     near = jnp.where(small, v, 0)
     far = jnp.where(small, 1, v)
     shrink = jnp.where(small, 1 + near * (-1 / 2 + near * (1 / 3 - near / 4)), jnp.log1p(far) / far)
     return -s * mean * shrink
+
+
+def _scale(mean: jax.Array, sd: jax.Array) -> jax.Array:
+    return jnp.where(mean > 0, sd * sd / jnp.where(mean > 0, mean, 1), 0)
 
 
 def _draw_gamma(key: jax.Array, mean: jax.Array, sd: jax.Array, boost: jax.Array) -> jax.Array:

@@ -123,6 +123,8 @@ def test_shapes_and_refusals() -> None:
         ettr.wallclock_cdf([[1.0, 2.0]], 0.1, 1.0, productive=10.0)
     with pytest.raises(InputError, match=r"probabilities is 1.5; expected a number from 0 to 1"):
         ettr.wallclock_quantile(1.5, 0.1, 1.0, productive=10.0)
+    with pytest.raises(InputError, match="productive is inf; expected a finite number of hours"):
+        ettr.wallclock_cdf(1.0, 0.1, 1.0, productive=np.inf)
     with pytest.raises(InputError, match="resolution is 5; expected an even number"):
         ettr.wallclock_cdf(1.0, 0.1, 1.0, productive=10.0, resolution=5)
 

@@ -36,6 +36,16 @@ def test_the_expectation_needs_the_mean_of_the_waits_alone() -> None:
     assert 5.2 / mean == pytest.approx(ettr.renewal(0.6, **PLAN | {"detection": detection}, productive=5.2), rel=1e-13)
 
 
+def test_a_deviation_without_a_mean_is_nothing() -> None:
+    plan = {"interval": 0.5, "write": 0.03, "restart": 0.1, "productive": 5.2}
+    plain = ettr.wallclock_moments(0.6, **plan)
+    assert ettr.wallclock_moments(0.6, **plan, detection_sd=0.3, queue_sd=0.2) == plain
+    hours = [6.0, 8.0, 12.0]
+    np.testing.assert_array_equal(
+        ettr.wallclock_cdf(hours, 0.6, **plan, detection_sd=0.3, queue_sd=0.2), ettr.wallclock_cdf(hours, 0.6, **plan)
+    )
+
+
 def jobs_told(
     rng: np.random.Generator, plan: dict[str, np.ndarray], n: int, *, notice: bool
 ) -> tuple[np.ndarray, np.ndarray]:

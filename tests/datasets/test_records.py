@@ -122,8 +122,9 @@ def test_every_damaged_row_is_accounted_for(good: list[tuple[str, str, str]], ra
     text = "a|b|c\n" + "\n".join(lines) + "\n"
     try:
         records = split(text)
-    except InputError:
-        assert "|" not in "".join(lines)
+    except InputError:  # a file is refused as a whole only if no row of it fits the header
+        assert lines
+        assert not [line for line in lines if line.count("|") == 2]
         return
     kept = [line for line in lines if line.count("|") == 2]
     assert records.frame.height == len(kept)

@@ -30,7 +30,7 @@ def fit(
     chains: int = 4,
     draws: int = 1000,
     tune: int = 500,
-    target_accept: float = 0.9,
+    target_accept: float = 0.8,
     allow_unconverged: bool = False,
     progress: bool = True,
 ) -> xr.DataTree:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from meantime.inference.geometry import Shapes
+from meantime.inference.whitening import level_information, line_information
 from meantime.models import Grid
 
 ROUNDS = 12
@@ -13,7 +14,6 @@ ROUNDS = 12
 
 NEWTON_STEPS = 3
 """Steps towards the mode in each round."""
-_ABOUT_A_MEAN = ("sigma_component", "slope_sd")
 
 
 def expansion(
@@ -55,10 +55,8 @@ def expansion(
             values, _ = whiten(np, zeros, scales, work, prior)
             log_rate = np.broadcast_to(_log_rate(values, grid), counts.shape)
             work = _work(grid, log_rate, days * np.exp(log_rate))
-        for name, prior_scale in scale_priors.items():
-            found = _deviations(name, values, scales[name], work, counts)
-            freedom = 1 - 1 / len(grid.components) if name in _ABOUT_A_MEAN else 1.0
-            scales[name] = _estimate(*found, prior_scale, freedom)
+        spread = _spread(values, scales, work, counts)
+        scales = {name: _estimate(*spread[name], scale_priors[name]) for name in scales}
     return work, scales
 
 
@@ -81,31 +79,41 @@ def _log_rate(values: Mapping[str, Any], grid: Grid) -> np.ndarray:
     return log_rate
 
 
-def _deviations(
-    name: str, values: Mapping[str, Any], scale: float, work: Mapping[str, np.ndarray], counts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a scale is the spread of, not shrunk, and the variance with which the counts know it."""
-    weight = work["counts"].sum(1)
-    if name == "sigma_cell":
+def _spread(
+    values: Mapping[str, Any], scales: Mapping[str, float], work: Mapping[str, np.ndarray], counts: np.ndarray
+) -> dict[str, tuple[np.ndarray, np.ndarray, float]]:
+    """Return, for each scale, what it is the spread of, as the counts alone estimate it, and how well they know it.
+
+    That is: estimates that are not drawn to their mean, the variance of each, and the share of evidence
+    left where they are about a mean that they helped to find.
+    """
+    clusters, _, components = counts.shape
+    if "slope_sd" in scales:
+        found = line_information(scales, work)
+        level = found.level - found.across**2 / (found.slope + scales["slope_sd"] ** -2)
+        slope = found.slope - found.across**2 / (found.level + scales["sigma_component"] ** -2)
+        weight = found.weight
+    else:
+        level, _, weight, *_ = level_information(scales, work)
+    about_a_mean = 1 - 1 / components
+    spread = {"sigma_component": (values["level"] - values["mu"], 1 / level, about_a_mean)}
+    if "sigma_cluster" in scales:
+        spread["sigma_cluster"] = (values["cluster_deviation"], 1 / np.maximum(weight, 1e-8), 1 - 1 / clusters)
+    if "slope_sd" in scales:
+        spread["slope_sd"] = (values["slope"] - values["slope_mean"], 1 / slope, about_a_mean)
+    raw = {
+        name: (drawn * (1 + variance / scales[name] ** 2), variance, freedom)
+        for name, (drawn, variance, freedom) in spread.items()
+    }
+    if "sigma_cell" in scales:
         known = work["counts"] > 0
         mean = work["counts"][known]
-        return (counts[known] - mean) / mean, 1 / mean
-    if name == "sigma_component":
-        shrunk, variance = values["level"] - values["mu"], 1 / weight.sum(0)
-    elif name == "sigma_cluster":
-        shrunk, variance = values["cluster_deviation"], 1 / np.maximum(weight, 1e-8)
-    else:
-        spread = weight.sum(0) * max(float(np.var(work["doublings"])), 0.1)
-        shrunk, variance = values["slope"] - values["slope_mean"], 1 / spread
-    return shrunk * (1 + variance / scale**2), variance
+        raw["sigma_cell"] = ((counts[known] - mean) / mean, 1 / mean, 1.0)
+    return raw
 
 
-def _estimate(deviations: np.ndarray, variance: np.ndarray, prior_scale: float, freedom: float) -> float:
-    """Return the posterior mean of a scale s, for deviations ~ N(0, s^2 + variance).
-
-    `freedom` is the share of the evidence that is left where the deviations are about a mean which they
-    helped to find.
-    """
+def _estimate(deviations: np.ndarray, variance: np.ndarray, freedom: float, prior_scale: float) -> float:
+    """Return the posterior mean of a scale s, for deviations ~ N(0, s^2 + variance) and a half-normal prior."""
     grid = prior_scale * np.linspace(0.01, 4, 100)
     total = grid[:, None] ** 2 + variance.ravel()
     evidence = -0.5 * freedom * (np.log(total) + deviations.ravel() ** 2 / total).sum(1)

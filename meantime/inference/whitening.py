@@ -16,7 +16,7 @@ All functions take the array module (`numpy` or `jax.numpy`) first.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 type Arrays = Mapping[str, Any]
 
@@ -43,10 +43,7 @@ def whiten_levels(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Array
     tuple
         Parameters by name, and the log Jacobian of the map.
     """
-    weight = work["counts"]
-    weight, pull = weight.sum(1), (weight * work["response"]).sum(1)
-    spare, keep = _eliminate(weight, z, scales)
-    precision, information = (weight * keep).sum(0), (pull * keep).sum(0)
+    precision, information, weight, pull, spare = level_information(scales, work)
     variance = scales["sigma_component"] ** 2
     total = 1 + precision * variance
     mean_precision = (precision / total).sum() + prior["mu_sd"] ** -2
@@ -83,15 +80,8 @@ def whiten_lines(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays
     tuple
         Parameters by name, and the log Jacobian of the map.
     """
-    x = work["doublings"][:, None]
-    weight = work["counts"] / (1 + work["counts"] * scales["sigma_cell"] ** 2)
-    s0, s1, s2 = weight.sum(1), (weight * x).sum(1), (weight * x * x).sum(1)
-    pull = weight * work["response"]
-    t0, t1 = pull.sum(1), (pull * x).sum(1)
-    spare, keep = _eliminate(s0, z, scales)
-    # precision matrix [[p, r], [r, q]] and information (f, g) of (level, slope), deviations eliminated
-    p, r, q = (s0 * keep).sum(0), (s1 * keep).sum(0), (s2 - s1 * s1 * spare).sum(0)
-    f, g = (t0 * keep).sum(0), (t1 - s1 * t0 * spare).sum(0)
+    found = line_information(scales, work)
+    p, r, q, f, g = found.level, found.across, found.slope, found.level_pull, found.slope_pull
     u, v = scales["sigma_component"] ** 2, scales["slope_sd"] ** 2
     determinant = p * q - r * r
     total = 1 + p * u + q * v + determinant * u * v
@@ -111,15 +101,58 @@ def whiten_lines(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays
     )
     values, jacobian = {"mu": mu, "slope_mean": slope_mean, "level": level, "slope": slope}, jacobian + step.sum()
     if "cluster_deviation" in z:
-        centre = (t0 - s0 * level - s1 * slope) * spare
-        values["cluster_deviation"] = centre + z["cluster_deviation"] * xp.sqrt(spare)
-        jacobian = jacobian + 0.5 * xp.log(spare).sum()
+        centre = (found.pull - found.weight * level - found.moment * slope) * found.spare
+        values["cluster_deviation"] = centre + z["cluster_deviation"] * xp.sqrt(found.spare)
+        jacobian = jacobian + 0.5 * xp.log(found.spare).sum()
     return values, jacobian
 
 
-def _eliminate(weight: Any, z: Arrays, scales: Arrays) -> tuple[Any, Any]:
+class LineInformation(NamedTuple):
+    """What the counts say of each component's level and slope, cluster deviations eliminated.
+
+    ``level``, ``across`` and ``slope`` (component,) are their precision matrix, ``level_pull`` and
+    ``slope_pull`` precision times estimate. ``weight``, ``moment``, ``pull`` and ``spare``
+    (cluster, component) are for the deviations: precision from the counts, its first moment over
+    doublings, precision times working response, and conditional variance.
+    """
+
+    level: Any
+    across: Any
+    slope: Any
+    level_pull: Any
+    slope_pull: Any
+    weight: Any
+    moment: Any
+    pull: Any
+    spare: Any
+
+
+def line_information(scales: Arrays, work: Arrays) -> LineInformation:
+    """Sum working responses to the information on levels, slopes and deviations (see `whiten_lines`)."""
+    x = work["doublings"][:, None]
+    weight = work["counts"] / (1 + work["counts"] * scales["sigma_cell"] ** 2)
+    s0, s1, s2 = weight.sum(1), (weight * x).sum(1), (weight * x * x).sum(1)
+    pull = weight * work["response"]
+    t0, t1 = pull.sum(1), (pull * x).sum(1)
+    spare, keep = _eliminate(s0, scales)
+    return LineInformation(
+        (s0 * keep).sum(0), (s1 * keep).sum(0), (s2 - s1 * s1 * spare).sum(0),
+        (t0 * keep).sum(0), (t1 - s1 * t0 * spare).sum(0),
+        s0, s1, t0, spare,
+    )  # fmt: skip
+
+
+def level_information(scales: Arrays, work: Arrays) -> tuple[Any, Any, Any, Any, Any]:
+    """Return precision and pull of each component's level, and weight, pull and spare of the deviations."""
+    weight = work["counts"]
+    weight, pull = weight.sum(1), (weight * work["response"]).sum(1)
+    spare, keep = _eliminate(weight, scales)
+    return (weight * keep).sum(0), (pull * keep).sum(0), weight, pull, spare
+
+
+def _eliminate(weight: Any, scales: Arrays) -> tuple[Any, Any]:
     """Return each deviation's conditional variance, and the share of its weight that reaches the level."""
-    if "cluster_deviation" not in z:
+    if "sigma_cluster" not in scales:
         return 0 * weight, 1 + 0 * weight
     precision = scales["sigma_cluster"] ** -2
     spare = 1 / (weight + precision)

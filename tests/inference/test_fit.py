@@ -190,6 +190,6 @@ def test_a_divergence_is_answered_by_smaller_steps(table, plain, monkeypatch):
 
     monkeypatch.setattr("meantime.inference.fitting.sample", diverging)
     tree = fit(table, "component", tune=250, seed=1, progress=False)
-    assert [(plan.tune, plan.target_accept) for plan in plans] == [(250, 0.9), (500, 0.975)]
-    assert provenance(tree)["sampling"]["target_accept"] == 0.975
+    assert [(plan.tune, plan.target_accept) for plan in plans] == [(250, 0.8), (500, 0.95)]
+    assert provenance(tree)["sampling"]["target_accept"] == 0.95
     assert provenance(tree)["diagnostics"]["divergences"] == 0

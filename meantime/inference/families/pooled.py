@@ -9,7 +9,7 @@ import xarray as xr
 from meantime.errors import InputError
 from meantime.inference.geometry import Geometry, Shapes, length, unpack
 from meantime.inference.laplace import expansion
-from meantime.inference.scales import centre_of, to_log_scales
+from meantime.inference.scales import to_log_scales
 from meantime.inference.whitening import whiten_levels, whiten_lines
 from meantime.models import ComponentPriors, ComponentSizePriors, Grid
 
@@ -37,13 +37,13 @@ def pooled_geometry(grid: Grid, priors: ComponentPriors | ComponentSizePriors) -
         import jax.numpy as jnp
 
         parts = unpack(z, everything)
-        logs, scale_jacobian = to_log_scales(parts["scales"], data["scale_centre"], names)
-        now = {name: jnp.exp(log) for name, log in logs.items()}
+        logs, scale_jacobian = to_log_scales(parts["scales"], data["log_scales"])
+        now = dict(zip(names, jnp.exp(logs), strict=True))
         values, jacobian = whiten(jnp, {name: parts[name] for name in shapes}, now, data, prior)
-        values |= {f"{name}_log__": log for name, log in logs.items()}
+        values |= {f"{name}_log__": logs[i] for i, name in enumerate(names)}
         return values, jacobian + scale_jacobian
 
-    data = {**work, "scale_centre": centre_of(found)}
+    data = {**work, "log_scales": np.log([found[name] for name in names])}
     return Geometry(size=length(everything), data=data, to_values=to_values)
 
 

@@ -6,7 +6,7 @@ own (XLA leaves Python's lock); on an accelerator all chains are one batch.
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from os import cpu_count
 from threading import Event, Lock
@@ -174,6 +174,13 @@ def run(
     words = np.random.SeedSequence([seed, 4]).generate_state(2 * chains).reshape(chains, 2)  # keys without compiling
 
     def sample_group(number: int) -> Tree:
+        try:
+            return run_blocks(number)
+        except BaseException:  # the other groups must not run to their end: their results are not wanted
+            stopped.set()
+            raise
+
+    def run_blocks(number: int) -> Tree:
         mine = slice(number * group, (number + 1) * group)
         with jax.enable_x64(True), jax.default_device(device):
             keys = jax.random.wrap_key_data(jax.device_put(words[mine], device))
@@ -181,7 +188,7 @@ def run(
             kept = []
             for number_of_block in range(n_blocks):
                 if stopped.is_set():
-                    raise RuntimeError("sampling was stopped")
+                    return None  # what stopped it is raised elsewhere
                 if number_of_block == 0:
                     with compiling:  # the first group compiles, the others wait and find the result
                         state, drawn = sampler.block(sampler.start(z, keys, data), data)
@@ -197,10 +204,12 @@ def run(
 
     with ThreadPoolExecutor(min(chains // group, cpu_count() or 1)) as pool:
         try:
-            groups = list(pool.map(sample_group, range(chains // group)))
-        except BaseException:  # also an interrupt: the other threads must not run to their end
+            futures = [pool.submit(sample_group, number) for number in range(chains // group)]
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except BaseException:  # an interrupt, which comes to this thread and not to those of the groups
             stopped.set()
             raise
+    groups = [future.result() for future in futures]
     collected, statistics = jax.tree.map(lambda *parts: np.concatenate(parts), *groups)
     return collected, _complete(statistics, settings)
 

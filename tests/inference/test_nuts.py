@@ -1,5 +1,7 @@
 """The sampler's driver on densities with known moments."""
 
+import threading
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -79,12 +81,14 @@ def test_all_iterations_are_reported(sampler):
     assert set(done) == {2 * BLOCK}
 
 
-def test_an_interrupt_stops_all_chains(sampler):
+@pytest.mark.parametrize("last", [False, True], ids=["first group", "last group"])
+def test_an_interrupt_stops_all_chains(sampler, last):
+    """Whichever group it comes to: the pool's threads are named in the order in which they start."""
     done = []
 
     def interrupt(iterations):
         done.append(iterations)
-        if len(done) == 2:
+        if threading.current_thread().name.endswith("_1") is last:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from meantime.datasets.table import check_table
 from meantime.errors import InputError
 from meantime.inference import gate
 from meantime.inference.conjugate import exact_diagnostics, exact_draws, exact_group
@@ -15,7 +14,7 @@ from meantime.inference.families import FAMILIES
 from meantime.inference.provenance import ATTRIBUTE, record
 from meantime.inference.sampling import Plan, sample
 from meantime.inference.tree import build_tree
-from meantime.models import grid_of, priors_for
+from meantime.models import priors_for
 
 METHODS = ("auto", "conjugate", "nuts")
 
@@ -74,29 +73,29 @@ def fit(
         divergence, or trajectories cut short.
     """
     started = time.perf_counter()
-    table = check_table(table)
     priors = priors_for(model, priors)
     family = FAMILIES[model]
+    table = family.check(table)
     method = _method(method, model)
     _check_numbers(seed=seed, chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     plan = Plan(seed=int(seed), chains=int(chains), draws=int(draws), tune=int(tune), target_accept=target_accept)
-    grid = grid_of(table, sizes=family.sizes, components=family.components)
+    layout: Any = family.layout(table)
     rng = np.random.default_rng([plan.seed, 1])
     statistics: dict[str, np.ndarray] = {}
     if method == "conjugate":
-        sampled = exact_draws(grid, priors, plan.chains, plan.draws, rng)
+        sampled = exact_draws(layout, priors, plan.chains, plan.draws, rng)
         diagnostics = exact_diagnostics(plan.chains * plan.draws)
     else:
-        sampled, statistics = sample(table, model, priors, family, grid, plan, show=progress)
-        diagnostics = gate.diagnose(sampled, statistics, family.dims, grid)
+        sampled, statistics = sample(table, model, priors, family, layout, plan, show=progress)
+        diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
         if diagnostics["divergences"]:
             plan = dataclasses.replace(plan, tune=2 * plan.tune, target_accept=(3 + plan.target_accept) / 4)
-            sampled, statistics = sample(table, model, priors, family, grid, plan, show=progress)
-            diagnostics = gate.diagnose(sampled, statistics, family.dims, grid)
+            sampled, statistics = sample(table, model, priors, family, layout, plan, show=progress)
+            diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
         gate.enforce(diagnostics, allow_unconverged=allow_unconverged)
-    tree = build_tree(table, family, grid, sampled, statistics, rng)
+    tree = build_tree(table, family, layout, sampled, statistics, rng)
     if method == "conjugate":
-        tree["exact"] = xr.DataTree(exact_group(grid, priors))
+        tree["exact"] = xr.DataTree(exact_group(layout, priors))
     tree.attrs[ATTRIBUTE] = record(
         table=table,
         model=model,

@@ -12,7 +12,7 @@ import numpy as np
 
 from meantime.errors import ConvergenceError, ConvergenceWarning
 from meantime.inference.diagnostics import ess_bulk, ess_tail, rhat
-from meantime.models import Grid
+from meantime.models import Layout
 
 MAX_RHAT = 1.01
 MIN_ESS = 400
@@ -29,7 +29,7 @@ def diagnose(
     draws: Mapping[str, np.ndarray],
     statistics: Mapping[str, np.ndarray],
     dims: Mapping[str, tuple[str, ...]],
-    grid: Grid,
+    layout: Layout,
 ) -> Diagnostics:
     """Compute the diagnostics of a fit and hold them against the limits.
 
@@ -41,7 +41,7 @@ def diagnose(
         Sampler statistics, (chain, draw).
     dims
         Dimensions of the variables after (chain, draw).
-    grid
+    layout
         The labels of those dimensions.
 
     Returns
@@ -50,7 +50,7 @@ def diagnose(
         ``max_rhat``, ``min_ess_bulk``, ``min_ess_tail``, ``divergences``, ``cut_share``, ``mean_steps``,
         ``converged``, ``parameters`` (those that fail, worst first) and ``problems`` (sentences).
     """
-    names = [name for variable in draws for name in _scalars(variable, dims[variable], grid)]
+    names = [name for variable in draws for name in _scalars(variable, dims[variable], layout)]
     columns = [values.reshape(*values.shape[:2], -1) for values in draws.values()]
     values = np.concatenate(columns, axis=2).transpose(2, 0, 1)
     spread, bulk, tail = rhat(values), ess_bulk(values), ess_tail(values)
@@ -117,9 +117,8 @@ def _advice(diagnostics: Diagnostics) -> str:
     return f"Try {'; '.join(ideas)}."
 
 
-def _scalars(variable: str, dims: tuple[str, ...], grid: Grid) -> list[str]:
+def _scalars(variable: str, dims: tuple[str, ...], layout: Layout) -> list[str]:
     labels: list[tuple[str, ...]] = [()]
     for dim in dims:
-        entries = {"cluster": grid.clusters, "component": grid.components}[dim]
-        labels = [(*label, entry) for label in labels for entry in entries]
+        labels = [(*label, str(entry)) for label in labels for entry in layout.coords[dim]]
     return [f"{variable}[{', '.join(label)}]" if label else variable for label in labels]

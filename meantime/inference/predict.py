@@ -1,15 +1,15 @@
 """Predictions from a fit: rates at any job size, and replicated counts."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
-from meantime.inference.families import NEW
+from meantime.inference.families import FAMILIES, NEW
 from meantime.inference.rebuild import family_of
-from meantime.inference.tree import by_stratum
-from meantime.models import Grid
+from meantime.inference.tree import as_outcome
 
 MAX_GPUS = 10**9
 
@@ -45,18 +45,21 @@ def predict_rate(
     Raises
     ------
     InputError
-        For an unknown cluster, a size that is no positive whole number, or a tree that is no fit.
+        For a model that gives no rates of jobs, an unknown cluster, a size that is no positive whole
+        number, or a tree that is no fit.
     """
-    _, family, grid = family_of(tree)
+    name, family, layout = family_of(tree)
+    if family.predict is None:
+        raise InputError(f"the model {name!r} gives no rates of jobs; fit one of {', '.join(_predicting())} for that")
     sizes = _sizes(gpus)
-    index = _cluster_index(cluster, grid)
+    index = _cluster_index(cluster, layout)
     posterior = tree["posterior"].to_dataset()
-    rate = family.predict(posterior, grid, sizes, index, np.random.default_rng([seed, 2]))
+    rate = family.predict(posterior, layout, sizes, index, np.random.default_rng([seed, 2]))
     attrs = {"units": "failures per node-day", "largest_job_gpus": int(tree["fit_data"].attrs["largest_job_gpus"])}
     return xr.DataArray(
         rate.reshape(-1, *rate.shape[2:]),
         dims=("sample", "component", "gpus"),
-        coords={"component": list(grid.components), "gpus": sizes},
+        coords={"component": list(layout.components), "gpus": sizes},
         name="rate",
         attrs=attrs,
     )
@@ -80,9 +83,9 @@ def posterior_predictive(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
     xr.Dataset
         ``failures`` (chain, draw, stratum, component), labelled as the fit's ``observed_data``.
     """
-    _, family, grid = family_of(tree)
+    _, family, layout = family_of(tree)
     draws = {str(name): values.values for name, values in tree["posterior"].to_dataset().items()}
-    return by_stratum(family.replicate(draws, grid, np.random.default_rng([seed, 3])), grid)
+    return as_outcome(family.replicate(draws, layout, np.random.default_rng([seed, 3])), family, layout)
 
 
 def _sizes(gpus: int | Sequence[int] | np.ndarray) -> np.ndarray:
@@ -94,12 +97,16 @@ def _sizes(gpus: int | Sequence[int] | np.ndarray) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def _cluster_index(cluster: str | None, grid: Grid) -> int | None:
-    if cluster in grid.clusters:
-        return grid.clusters.index(str(cluster))
-    if cluster is None and len(grid.clusters) == 1:
+def _predicting() -> list[str]:
+    return [name for name, family in FAMILIES.items() if family.predict is not None]
+
+
+def _cluster_index(cluster: str | None, layout: Any) -> int | None:
+    if cluster in layout.clusters:
+        return layout.clusters.index(str(cluster))
+    if cluster is None and len(layout.clusters) == 1:
         return 0
     if cluster == NEW:
         return None
     given = "no cluster was named" if cluster is None else f"there is no cluster {cluster!r}"
-    raise InputError(f"{given}; choose one of {', '.join(grid.clusters)}, or {NEW!r} for one that is not in the log")
+    raise InputError(f"{given}; choose one of {', '.join(layout.clusters)}, or {NEW!r} for one that is not in the log")

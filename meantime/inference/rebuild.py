@@ -6,7 +6,7 @@ import xarray as xr
 
 from meantime.inference.families import FAMILIES, Family
 from meantime.inference.provenance import provenance
-from meantime.models import Grid, grid_of, model_entry, priors_for
+from meantime.models import model_entry, priors_for
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -40,8 +40,8 @@ def model_of(tree: xr.DataTree) -> tuple[str, Any]:
     return facts["model"], priors_for(facts["model"], facts["priors"])
 
 
-def family_of(tree: xr.DataTree) -> tuple[str, Family, Grid]:
-    """Return the name of a fit's model, its functions and its arrays."""
+def family_of(tree: xr.DataTree) -> tuple[str, Family, Any]:
+    """Return the name of a fit's model, its functions and its layout."""
     name, _ = model_of(tree)
     family = FAMILIES[name]
-    return name, family, grid_of(tree["fit_data"].to_dataset(), sizes=family.sizes, components=family.components)
+    return name, family, family.layout(tree["fit_data"].to_dataset())

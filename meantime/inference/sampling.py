@@ -11,7 +11,7 @@ import xarray as xr
 from meantime.inference.families import Family
 from meantime.inference.geometry import Geometry
 from meantime.inference.progress import progress_bar
-from meantime.models import Grid, model_entry
+from meantime.models import Layout, model_entry
 
 if TYPE_CHECKING:
     from meantime.inference.nuts import Sampler, Settings
@@ -41,7 +41,7 @@ def sample(
     model: str,
     priors: Any,
     family: Family,
-    grid: Grid,
+    layout: Layout,
     plan: Plan,
     *,
     show: bool,
@@ -51,15 +51,15 @@ def sample(
     Parameters
     ----------
     table
-        A checked failure table.
+        The checked data.
     model
         Name of the model.
     priors
         Its priors.
     family
         Its functions.
-    grid
-        The table as the model sees it.
+    layout
+        The data as the model sees them.
     plan
         Seed and lengths.
     show
@@ -75,24 +75,25 @@ def sample(
     from meantime.inference.nuts import Settings, run
 
     settings = Settings(tune=plan.tune, target_accept=plan.target_accept)
-    geometry = family.geometry(grid, priors)
+    geometry = family.geometry(layout, priors)
     start = np.random.default_rng([plan.seed, 0]).standard_normal((plan.chains, geometry.size))
     total, tune = plan.chains * (plan.tune + plan.draws), plan.chains * plan.tune
     with progress_bar(total, tune=tune, show=show) as advance, jax.enable_x64(True):
-        sampler = _sampler(table, model, priors, grid, geometry, settings)
-        device = _device(grid.failures.size)
-        data = jax.device_put({"model": grid.observed(), "geometry": geometry.data}, device)
+        sampler = _sampler(table, model, priors, layout, geometry, settings)
+        observed = layout.observed()
+        device = _device(max(array.size for array in observed.values()))
+        data = jax.device_put({"model": observed, "geometry": geometry.data}, device)
         return run(sampler, start, data, settings, seed=plan.seed, draws=plan.draws, device=device, advance=advance)
 
 
 def _sampler(
-    table: xr.Dataset, model: str, priors: Any, grid: Grid, geometry: Geometry, settings: "Settings"
+    table: xr.Dataset, model: str, priors: Any, layout: Layout, geometry: Geometry, settings: "Settings"
 ) -> "Sampler":
     """Return a sampler for a model and data of these shapes: a compiled one, if there was such a fit before."""
     from meantime.inference.density import density_of
     from meantime.inference.nuts import build_sampler
 
-    key = (model, priors, settings, _shapes(grid.observed()), _shapes(geometry.data))
+    key = (model, priors, settings, _shapes(layout.observed()), _shapes(geometry.data))
     if key in _SAMPLERS:
         _SAMPLERS.move_to_end(key)
         return _SAMPLERS[key]

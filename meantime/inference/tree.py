@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from meantime.inference.families import Family
-from meantime.models import Grid
+from meantime.models import Layout
 
 MAX_LIKELIHOODS = 100_000_000
 """Pointwise log likelihoods kept at most (800 MB); beyond that the group is left out."""
@@ -15,7 +15,7 @@ MAX_LIKELIHOODS = 100_000_000
 def build_tree(
     table: xr.Dataset,
     family: Family,
-    grid: Grid,
+    layout: Layout,
     sampled: Mapping[str, np.ndarray],
     statistics: Mapping[str, np.ndarray],
     rng: np.random.Generator,
@@ -25,11 +25,11 @@ def build_tree(
     Parameters
     ----------
     table
-        The failure table that was fitted.
+        The data that were fitted.
     family
         The model's functions.
-    grid
-        Its arrays.
+    layout
+        The data as the model sees them.
     sampled
         Sampled variables, (chain, draw, ...).
     statistics
@@ -43,55 +43,45 @@ def build_tree(
         Without provenance.
     """
     variables = {name: (family.dims[name], values) for name, values in sampled.items()}
-    variables |= family.complete(sampled, grid, rng)
+    variables |= family.complete(sampled, layout, rng)
+    outcome, dims = family.outcome
+    observed = layout.observed()[f"observed_{outcome}"]
     groups = {
         "posterior": xr.Dataset(
             {name: (("chain", "draw", *dims), values) for name, (dims, values) in variables.items()},
-            coords=_coords(grid, variables, next(iter(sampled.values())).shape),
+            coords=_coords(layout, variables, next(iter(sampled.values())).shape),
         ),
-        "observed_data": xr.Dataset(
-            {"failures": (("stratum", "component"), grid.observed()["observed_failures"])}, coords=stratum_coords(grid)
-        ),
+        "observed_data": xr.Dataset({outcome: (dims, observed)}, coords=_outcome_coords(family, layout)),
         "fit_data": table,
     }
     if statistics:
         groups["sample_stats"] = xr.Dataset({name: (("chain", "draw"), values) for name, values in statistics.items()})
     chains, draws = next(iter(sampled.values())).shape[:2]
-    if chains * draws * grid.observed()["observed_failures"].size <= MAX_LIKELIHOODS:
-        groups["log_likelihood"] = by_stratum(family.log_likelihood(sampled, grid), grid)
+    if chains * draws * observed.size <= MAX_LIKELIHOODS:
+        groups["log_likelihood"] = as_outcome(family.log_likelihood(sampled, layout), family, layout)
     return xr.DataTree.from_dict(groups)
 
 
-def by_stratum(values: np.ndarray, grid: Grid) -> xr.Dataset:
-    """Label values of the observed counts, (chain, draw, stratum, component)."""
-    chains, draws = values.shape[:2]
+def as_outcome(values: np.ndarray, family: Family, layout: Layout) -> xr.Dataset:
+    """Label values that belong to what is observed, (chain, draw, *outcome)."""
+    outcome, dims = family.outcome
     return xr.Dataset(
-        {"failures": (("chain", "draw", "stratum", "component"), values)},
-        coords={"chain": np.arange(chains), "draw": np.arange(draws), **stratum_coords(grid)},
+        {outcome: (("chain", "draw", *dims), values)},
+        coords={**_sample_coords(values.shape), **_outcome_coords(family, layout)},
     )
 
 
-def stratum_coords(grid: Grid) -> dict[str, object]:
-    """Return the labels of strata and components; a stratum also knows its cluster and job size."""
-    labels = grid.coords
-    coords: dict[str, object] = {
-        "stratum": labels["stratum"],
-        "component": labels["component"],
-        "cluster": ("stratum", np.asarray(grid.clusters)[grid.cluster_of]),
-    }
-    if grid.job_sizes:
-        coords["job_size"] = ("stratum", np.asarray(grid.job_sizes)[grid.size_of])
-    return coords
+def _outcome_coords(family: Family, layout: Layout) -> dict[str, object]:
+    labels = {dim: layout.coords[dim] for dim in family.outcome[1] if dim in layout.coords}
+    return {**labels, **layout.outcome_coords}
 
 
 def _coords(
-    grid: Grid, variables: Mapping[str, tuple[tuple[str, ...], np.ndarray]], shape: tuple[int, ...]
+    layout: Layout, variables: Mapping[str, tuple[tuple[str, ...], np.ndarray]], shape: tuple[int, ...]
 ) -> dict[str, object]:
-    labels = {
-        "cluster": list(grid.clusters),
-        "component": list(grid.components),
-        "job_size": np.asarray(grid.job_sizes, dtype=np.int64),
-    }
     used = {dim for dims, _ in variables.values() for dim in dims}
-    found: dict[str, object] = {"chain": np.arange(shape[0]), "draw": np.arange(shape[1])}
-    return found | {dim: values for dim, values in labels.items() if dim in used}
+    return _sample_coords(shape) | {dim: labels for dim, labels in layout.coords.items() if dim in used}
+
+
+def _sample_coords(shape: tuple[int, ...]) -> dict[str, object]:
+    return {"chain": np.arange(shape[0]), "draw": np.arange(shape[1])}

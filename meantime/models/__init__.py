@@ -15,6 +15,7 @@ from meantime.models.grid import MIN_CELL_VARIANCE as MIN_CELL_VARIANCE
 from meantime.models.grid import REFERENCE_GPUS as REFERENCE_GPUS
 from meantime.models.grid import Grid as Grid
 from meantime.models.grid import grid_of as grid_of
+from meantime.models.layout import Layout as Layout
 from meantime.models.registry import MODELS as MODELS
 from meantime.models.registry import ModelEntry as ModelEntry
 from meantime.models.registry import model_entry as model_entry
@@ -29,6 +30,7 @@ __all__ = [
     "ComponentSizePriors",
     "ConstantPriors",
     "Grid",
+    "Layout",
     "ModelEntry",
     "component",
     "component_gamma",

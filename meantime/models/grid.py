@@ -1,6 +1,7 @@
 """From a failure table to the arrays a model eats."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -52,15 +53,23 @@ class Grid:
         return np.log2(np.asarray(self.job_sizes, dtype=float) / REFERENCE_GPUS)
 
     @property
-    def coords(self) -> dict[str, list[str]]:
-        """Labels of the model's dimensions: cluster, component and stratum."""
+    def coords(self) -> dict[str, list[Any]]:
+        """Labels of the model's dimensions: cluster, component, stratum and, with sizes, job_size."""
+        labels: dict[str, list[Any]] = {"cluster": list(self.clusters), "component": list(self.components)}
+        strata = [self.clusters[c] for c in self.cluster_of]
+        if not self.job_sizes:
+            return {**labels, "stratum": strata}
+        sizes = [self.job_sizes[s] for s in self.size_of]
+        named = [f"{cluster}/{size}" for cluster, size in zip(strata, sizes, strict=True)]
+        return {**labels, "stratum": named, "job_size": list(self.job_sizes)}
+
+    @property
+    def outcome_coords(self) -> dict[str, tuple[str, list[Any]]]:
+        """A stratum's cluster and, with sizes, its job size."""
+        found: dict[str, tuple[str, list[Any]]] = {"cluster": ("stratum", [self.clusters[c] for c in self.cluster_of])}
         if self.job_sizes:
-            strata = [
-                f"{self.clusters[c]}/{self.job_sizes[s]}" for c, s in zip(self.cluster_of, self.size_of, strict=True)
-            ]
-        else:
-            strata = [self.clusters[c] for c in self.cluster_of]
-        return {"cluster": list(self.clusters), "component": list(self.components), "stratum": strata}
+            found["job_size"] = ("stratum", [self.job_sizes[s] for s in self.size_of])
+        return found
 
     def observed(self) -> dict[str, np.ndarray]:
         """Return the strata as the arrays the models name: the data of a likelihood.

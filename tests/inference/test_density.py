@@ -19,7 +19,7 @@ def test_density_equals_pymc(name, clusters, table, rng):
     table = table.isel(cluster=list(range(clusters)))
     model = MODELS[name].build(table)
     family = FAMILIES[name]
-    data = grid_of(table, sizes=family.sizes, components=family.components).observed()
+    data = family.layout(table).observed()
     reference = model.compile_logp(mode="FAST_COMPILE")
     with jax.enable_x64(True):
         density = density_of(model)

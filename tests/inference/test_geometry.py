@@ -10,12 +10,12 @@ from meantime.inference.density import density_of
 from meantime.inference.families import FAMILIES
 from meantime.inference.geometry import shifted
 from meantime.inference.whitening import whiten_levels, whiten_lines
-from meantime.models import MODELS, grid_of, priors_for
+from meantime.models import MODELS, priors_for
 
 
 def _geometry(name, table):
     family = FAMILIES[name]
-    return family.geometry(grid_of(table, sizes=family.sizes, components=family.components), priors_for(name))
+    return family.geometry(family.layout(table), priors_for(name))
 
 
 @pytest.mark.parametrize("clusters", [1, 2])
@@ -95,7 +95,7 @@ def test_whitening_is_exact_for_a_gaussian_likelihood(line, scale, rng):
 def test_the_expansion_is_taken_at_the_mode(name, table):
     """At z = 0 the potential has no slope in any parameter but the scales, which come first in z."""
     family = FAMILIES[name]
-    grid = grid_of(table, sizes=family.sizes)
+    grid = family.layout(table)
     geometry = family.geometry(grid, priors_for(name))
     with jax.enable_x64(True):
         density = density_of(MODELS[name].build(table))

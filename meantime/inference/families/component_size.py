@@ -1,5 +1,7 @@
 """`component_size` in inference: cells integrated out while sampling, drawn exactly afterwards."""
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
@@ -7,7 +9,7 @@ from meantime.inference.families import component
 from meantime.inference.families.family import Draws, Family, Variables
 from meantime.inference.families.pooled import new_deviation, pooled_geometry
 from meantime.inference.likelihood import negative_binomial_log_probability
-from meantime.models import MIN_CELL_VARIANCE, REFERENCE_GPUS, Grid
+from meantime.models import MIN_CELL_VARIANCE, REFERENCE_GPUS, Grid, grid_of
 
 
 def bucket_of(gpus: np.ndarray) -> np.ndarray:
@@ -86,7 +88,7 @@ def _cells(
 
 
 COMPONENT_SIZE = Family(
-    sizes=True,
+    layout=partial(grid_of, sizes=True),
     dims={**component.DIMS, "slope_mean": (), "slope_sd": (), "slope": ("component",), "sigma_cell": ()},
     geometry=pooled_geometry,
     complete=_complete,

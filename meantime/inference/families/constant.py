@@ -1,5 +1,7 @@
 """`constant` in inference: exact by conjugacy, or by NUTS to check it."""
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
@@ -7,7 +9,7 @@ from meantime.errors import InputError
 from meantime.inference.families.family import Draws, Family, Variables, repeat_sizes
 from meantime.inference.geometry import Geometry, shifted
 from meantime.inference.likelihood import poisson_log_probability
-from meantime.models import ConstantPriors, Grid
+from meantime.models import ConstantPriors, Grid, grid_of
 
 
 def exact_posterior(grid: Grid, priors: ConstantPriors) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +48,7 @@ def _predict(
 
 
 CONSTANT = Family(
-    components=False,
+    layout=partial(grid_of, components=False),
     dims={"rate": ("cluster",)},
     geometry=_geometry,
     complete=_complete,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from meantime.datasets.table import check_table
 from meantime.inference.geometry import Geometry
-from meantime.models import Grid
+from meantime.models import Layout, grid_of
 
 NEW = "new"
 """Stands for a cluster that is not in the log, drawn from the population of clusters."""
@@ -24,36 +25,44 @@ type Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 class Family:
     """The functions that inference needs for one model.
 
+    ``layout`` below is what the function of that name returns: a `Grid` for the models of failure tables.
+
     Parameters
     ----------
-    sizes
-        Whether the model uses job sizes.
-    components
-        Whether it uses components.
+    check
+        ``dataset -> dataset``: validates the data that `fit` is given. It raises `InputError`, and what it
+        returns has the attributes ``source`` and ``provenance`` (JSON).
+    layout
+        ``checked dataset -> Layout``: the data as the model sees them.
+    outcome
+        Name and dimensions of the model's observed variable; its values stand in the layout's data as
+        ``observed_`` and that name.
     dims
         Dimensions of the sampled variables, after (chain, draw).
     geometry
-        ``(grid, priors) -> Geometry``: the change of variables that NUTS samples in.
+        ``(layout, priors) -> Geometry``: the change of variables that NUTS samples in.
     complete
-        ``(draws, grid, generator) -> variables``: everything of the posterior that is not sampled, drawn
-        exactly or computed: ``rate`` always.
+        ``(draws, layout, generator) -> variables``: everything of the posterior that is not sampled, drawn
+        exactly or computed.
     log_likelihood
-        ``(draws, grid) -> (chain, draw, stratum, component)``: of the observed counts, as in the PyMC model.
+        ``(draws, layout) -> (chain, draw, *outcome)``: of what is observed, as in the PyMC model.
     replicate
-        ``(draws, grid, generator) -> (chain, draw, stratum, component)``: new counts for the same exposure.
+        ``(draws, layout, generator) -> (chain, draw, *outcome)``: new data, of the same exposure.
     predict
-        ``(posterior, grid, gpus, cluster, generator) -> (chain, draw, component, gpus)``: rates per node-day.
-        `cluster` is the index of a cluster, or None for a new one.
+        ``(posterior, layout, gpus, cluster, generator) -> (chain, draw, component, gpus)``: rates per
+        node-day. `cluster` is the index of a cluster, or None for a new one. None where the model gives no
+        rates of jobs; a layout whose family predicts has ``clusters`` and ``components``.
     """
 
-    sizes: bool = False
-    components: bool = True
+    check: Callable[[xr.Dataset], xr.Dataset] = check_table
+    layout: Callable[[xr.Dataset], Layout] = grid_of
+    outcome: tuple[str, tuple[str, ...]] = ("failures", ("stratum", "component"))
     dims: Mapping[str, tuple[str, ...]]
-    geometry: Callable[[Grid, Any], Geometry]
-    complete: Callable[[Draws, Grid, np.random.Generator], Variables]
-    log_likelihood: Callable[[Draws, Grid], np.ndarray]
-    replicate: Callable[[Draws, Grid, np.random.Generator], np.ndarray]
-    predict: Callable[[xr.Dataset, Grid, np.ndarray, int | None, np.random.Generator], np.ndarray]
+    geometry: Callable[[Any, Any], Geometry]
+    complete: Callable[[Draws, Any, np.random.Generator], Variables]
+    log_likelihood: Callable[[Draws, Any], np.ndarray]
+    replicate: Callable[[Draws, Any, np.random.Generator], np.ndarray]
+    predict: Callable[[xr.Dataset, Any, np.ndarray, int | None, np.random.Generator], np.ndarray] | None = None
 
 
 def repeat_sizes(rate: np.ndarray, gpus: np.ndarray) -> np.ndarray:

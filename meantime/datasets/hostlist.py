@@ -47,8 +47,10 @@ def expand_hosts(text: str) -> list[str] | None:
 
 def expand_column(lists: pl.Series) -> pl.Series:
     """Expand a column of host lists to lists of names; null where no host is named or the list is malformed."""
-    unique = lists.unique().drop_nulls()
-    unique = unique.filter(~unique.is_in(_NO_HOSTS))
+    codes = lists.cast(pl.Categorical(pl.Categories.random())).to_physical()
+    at = codes.arg_unique()
+    distinct = pl.DataFrame({"code": codes.gather(at), "list": lists.gather(at)}).drop_nulls().sort("code")
+    unique = distinct["list"].filter(~distinct["list"].is_in(_NO_HOSTS))
     plain = ~unique.str.contains(r"[\[\]\s]")
     usual = unique.str.contains(_USUAL)
     simple, ranged = unique.filter(plain), _expand_usual(unique.filter(usual))
@@ -61,9 +63,8 @@ def expand_column(lists: pl.Series) -> pl.Series:
             pl.DataFrame({"list": other, "nodes": [expand_hosts(text) for text in other.to_list()]}, schema=schema),
         ]
     )
-    joined = pl.DataFrame({"list": lists}, schema={"list": pl.String})
-    places = joined.join(names.select("list").with_row_index("at"), on="list", how="left", maintain_order="left")["at"]
-    return names["nodes"].gather(places)
+    by_code = distinct.join(names, on="list", how="left", maintain_order="left")["nodes"]
+    return by_code.gather(codes)
 
 
 _USUAL = r"^[^\[\],\s]*\[\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*\]$"

@@ -7,6 +7,7 @@ the log has them ``run_id``, ``name``, ``nodes`` (list of names), ``user``, ``qo
 ``preempted_by``.
 """
 
+import concurrent.futures
 import dataclasses
 from collections.abc import Mapping, Sequence
 
@@ -158,7 +159,11 @@ def _typed(
             problems.append(column.problem)
         elif name in SIZES:
             new[name] = nulls(height, pl.Int64)
-    times = {name: _times(raw, name, conventions) for name in TIMES}
+    # Columns do not depend on each other, and polars works without the interpreter's lock.
+    with concurrent.futures.ThreadPoolExecutor(len(TIMES) + 1) as pool:
+        waiting = {name: pool.submit(_times, raw, name, conventions) for name in TIMES}
+        listed = pool.submit(_nodes, raw["nodes"]) if "nodes" in has else None
+        times = {name: future.result() for name, future in waiting.items()}
     problems += [parsed.problem for parsed in times.values()]
     new["submit"] = times["submit"].utc
     new["start"], new["end"], doubtful = choose_hours(times["start"], times["end"], new.get("elapsed"))
@@ -178,8 +183,9 @@ def _typed(
         text_column(raw["cluster"]).fill_null(cluster) if "cluster" in has else pl.repeat(cluster, height, eager=True)
     )
     for name in ("job_id", *OPTIONAL):
-        if name == "nodes" and name in has:
-            new[name] = _nodes(raw[name], remarks)
+        if name == "nodes" and listed is not None:
+            new[name], lost = listed.result()
+            remarks += [f"{lost} node lists were not understood and are left empty"] if lost else []
         elif name in has:
             new[name] = text_column(raw[name])
     frame = pl.DataFrame([series.alias(name) for name, series in new.items()])
@@ -201,15 +207,14 @@ def _times(raw: pl.DataFrame, name: str, conventions: Conventions) -> Times:
     )
 
 
-def _nodes(raw: pl.Series, remarks: list[str]) -> pl.Series:
+def _nodes(raw: pl.Series) -> tuple[pl.Series, int]:
+    """Give the names of nodes, and how many lists were not understood."""
     if isinstance(raw.dtype, pl.List):
-        return raw.cast(pl.List(pl.String))
+        return raw.cast(pl.List(pl.String)), 0
     text = text_column(raw)
     nodes = expand_column(text)
     named = text.is_not_null() & ~text.is_in(["None assigned", "(null)"])
-    if lost := int((named & nodes.is_null()).sum()):
-        remarks.append(f"{lost} node lists were not understood and are left empty")
-    return nodes
+    return nodes, int((named & nodes.is_null()).sum())
 
 
 def _checks(has_elapsed: bool) -> list[Check]:

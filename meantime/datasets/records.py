@@ -1,7 +1,7 @@
 """From text to rows of fields, at full speed where the text is regular and with care where it is not."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import polars as pl
@@ -30,8 +30,17 @@ class Records:
         return self.frame.height + self.quarantine.height + sum(self.folded.values())
 
 
-def read_records(data: bytes, header: Header, *, file: str) -> Records:
+def read_records(data: bytes, header: Header, *, file: str, needed: Collection[str] | None = None) -> Records:
     """Split the rows below the header into fields.
+
+    Parameters
+    ----------
+    data, header
+        The text, and what its header says.
+    file
+        Name of the file, for messages.
+    needed
+        Columns that will be used; the others are left out where the text is regular. Default: all.
 
     Raises
     ------
@@ -42,7 +51,7 @@ def read_records(data: bytes, header: Header, *, file: str) -> Records:
     if stop <= header.start:
         frame = pl.DataFrame(schema={**dict.fromkeys(header.columns, pl.String), LINE: pl.Int64})
         return Records(frame=frame, quarantine=empty_quarantine(), folded={}, notes=())
-    regular = _read_regular(data, header, stop)
+    regular = _read_regular(data, header, stop, _chosen(header, needed))
     if regular is not None:
         _check_repeats(regular, header, file)
         return Records(frame=regular, quarantine=empty_quarantine(), folded={}, notes=())
@@ -75,7 +84,15 @@ def _last_text(data: bytes) -> int:
     return stop
 
 
-def _read_regular(data: bytes, header: Header, stop: int) -> pl.DataFrame | None:
+def _chosen(header: Header, needed: Collection[str] | None) -> list[int]:
+    """Number the columns to read: all, if a name occurs twice, so that its columns can be compared."""
+    repeated = any(name and column != name for column, name in zip(header.columns, header.names, strict=True))
+    if needed is None or repeated:
+        return list(range(len(header.columns)))
+    return [i for i, column in enumerate(header.columns) if column in needed]
+
+
+def _read_regular(data: bytes, header: Header, stop: int, chosen: list[int]) -> pl.DataFrame | None:
     """Read the common case, or return None where any row needs a closer look.
 
     The delimiters of all rows add up to those of the header in every row, and polars refuses a row
@@ -97,6 +114,7 @@ def _read_regular(data: bytes, header: Header, stop: int) -> pl.DataFrame | None
             has_header=False,
             skip_lines=header.line,
             schema=dict.fromkeys(header.columns, pl.String),
+            columns=chosen,
             separator=header.delimiter,
             quote_char=None,
             empty_string_is_null=False,
@@ -105,7 +123,8 @@ def _read_regular(data: bytes, header: Header, stop: int) -> pl.DataFrame | None
         return None
     if frame.height != lines:
         return None
-    return frame.with_columns(pl.int_range(header.line + 1, header.line + 1 + lines).alias(LINE))
+    # In one piece: what follows would else join the pieces again at every step.
+    return frame.rechunk().with_columns(pl.int_range(header.line + 1, header.line + 1 + lines).alias(LINE))
 
 
 def _check_repeats(frame: pl.DataFrame, header: Header, file: str) -> None:

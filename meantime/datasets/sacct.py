@@ -51,6 +51,7 @@ _RENAMED = {
     "qos": "qos",
     "partition": "partition",
 }
+_USED = ("jobid", "jobidraw", "nnodes", "allocnodes", "alloctres", "reqtres", "restarts", *_RENAMED)
 _NO_JOBS = "no row is a job: the file has only rows of steps; expected rows such as sacct -X prints"
 _NEEDED = "JobID (or JobIDRaw), State, Start and End"
 
@@ -89,7 +90,7 @@ def read_sacct(
     header = find_header(data, delimiter)
     fields = {name.lower(): column for name, column in reversed(list(zip(header.names, header.columns, strict=True)))}
     _check_fields(fields, header, file)
-    records = read_records(data, header, file=file)
+    records = read_records(data, header, file=file, needed={fields[name] for name in _USED if name in fields})
     return slurm_jobs(
         records.frame,
         fields,
@@ -134,7 +135,7 @@ def slurm_jobs(
     """
     identity = fields.get("jobid") or fields["jobidraw"]
     steps = frame[identity].str.contains(".", literal=True).fill_null(False)
-    rows = frame.filter(~steps)
+    rows = frame.filter(~steps) if steps.any() else frame
     said = list(notes)
     if rows.is_empty():
         said.append(_NO_JOBS if frame.height else "the file has no rows below its header")
@@ -203,7 +204,7 @@ def _note_restarts(rows: pl.DataFrame, fields: Mapping[str, str], identity: str,
     if "restarts" not in fields:
         return
     restarts = rows.select(
-        pl.col(identity).alias("id"), pl.col(fields["restarts"]).cast(pl.Int64, strict=False).alias("restarts")
+        pl.col(identity).hash().alias("id"), pl.col(fields["restarts"]).cast(pl.Int64, strict=False).alias("restarts")
     )
     told = restarts.filter(pl.col("restarts") > 0)
     if told.is_empty():

@@ -7,6 +7,7 @@ time or order, and a time that the clocks skipped is refused.
 """
 
 import dataclasses
+import datetime as dt
 import zoneinfo
 
 import polars as pl
@@ -22,6 +23,10 @@ YEARS = (1980, 2200)
 _ISO = "%Y-%m-%dT%H:%M:%S"
 _LOCAL_FORMATS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M")
 _ZONED_FORMATS = ("%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z")
+_EDGES = (
+    dt.datetime(YEARS[0], 1, 1, tzinfo=dt.UTC),
+    dt.datetime(YEARS[1] + 1, 1, 1, tzinfo=dt.UTC) - dt.timedelta(microseconds=1),
+)
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
@@ -158,7 +163,7 @@ def _finish(raw: pl.Series, missing: pl.Series, local: pl.Series | None, utc: pl
         early = utc
     elif utc is not None:
         early = early.zip_with(early.is_not_null(), utc)
-    outside = ~early.dt.year().is_between(*YEARS)
+    outside = ~early.is_between(*_EDGES)
     bad = ~missing & (early.is_null() | outside)
     if not bad.any():
         return Times(utc=early.alias(raw.name), late=late)

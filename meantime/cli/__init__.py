@@ -4,12 +4,15 @@ import sys
 
 from meantime.cli.app import app
 from meantime.cli.forecasts import demo, ettr, forecast, report
+from meantime.cli.judging import check, compare
 from meantime.cli.logs import fit, jobs
 from meantime.cli.plans import goodput, interval, mitigate, plan, simulate, spares
 from meantime.errors import MeantimeError
 
 __all__ = [
     "app",
+    "check",
+    "compare",
     "demo",
     "ettr",
     "fit",
@@ -25,7 +28,7 @@ __all__ = [
     "spares",
 ]
 
-_ORDER = (demo, jobs, fit, forecast, report, ettr, plan, interval, spares, mitigate, goodput, simulate)
+_ORDER = (demo, jobs, fit, compare, check, forecast, report, ettr, plan, interval, spares, mitigate, goodput, simulate)
 app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback))  # as --help lists them
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -102,27 +102,25 @@ def fit(
 ) -> None:
     """Fit a failure model to a log (or to counts) and write the posterior to a file."""
     from meantime import inference
-    from meantime.datasets import Log, failure_table, to_table
     from meantime.report.terminal import console, print_command, print_fit
 
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: folder {output.parent} does not exist")
     if output.is_dir():
         raise InputError(f"--output {output}: is a folder; expected the name of a file, such as fit.nc")
-    log = _read(paths, format, mapping, timezone, gpus_per_node, option)
-    checks = _read_events(events, timezone)
-    if isinstance(log, Log) and log.kind == "jobs":
-        table = failure_table(
-            log,
-            checks,
-            gpus_per_node=gpus_per_node or 8,
-            before=before,
-            after=after,
-            rule=rule or "infrastructure",
-            min_runtime=min_runtime,
-        )
-    else:
-        table = to_table(log)
+    table = table_of(
+        paths,
+        format=format,
+        events=events,
+        mapping=mapping,
+        option=option,
+        timezone=timezone,
+        gpus_per_node=gpus_per_node,
+        rule=rule,
+        before=before,
+        after=after,
+        min_runtime=min_runtime,
+    )
     tree = inference.fit(
         table,
         model=model,
@@ -141,6 +139,38 @@ def fit(
         f"Wrote {output}. Next: ",
         f"forecast {shlex.quote(str(output))} --gpus 1024,16384,131072{cluster}",
         console(stderr=True),
+    )
+
+
+def table_of(
+    paths: list[Path],
+    *,
+    format: str = "auto",
+    events: list[Path] | None = None,
+    mapping: Path | None = None,
+    option: list[str] | None = None,
+    timezone: str | None = None,
+    gpus_per_node: int | None = None,
+    rule: Literal["infrastructure", "interruption"] | None = None,
+    before: str = "10min",
+    after: str = "5min",
+    min_runtime: str = "0s",
+) -> "xr.Dataset":
+    """Read logs or counts to one failure table."""
+    from meantime.datasets import Log, failure_table, to_table
+
+    log = _read(paths, format, mapping, timezone, gpus_per_node, option)
+    checks = _read_events(events, timezone)
+    if not isinstance(log, Log) or log.kind != "jobs":
+        return to_table(log)
+    return failure_table(
+        log,
+        checks,
+        gpus_per_node=gpus_per_node or 8,
+        before=before,
+        after=after,
+        rule=rule or "infrastructure",
+        min_runtime=min_runtime,
     )
 
 

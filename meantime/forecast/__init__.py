@@ -16,6 +16,8 @@ from meantime.forecast.information import information as information
 from meantime.forecast.information import information_of_fit as information_of_fit
 from meantime.forecast.information import information_of_gamma as information_of_gamma
 from meantime.forecast.interval_plan import plan_intervals as plan_intervals
+from meantime.forecast.judging import check_document as check_document
+from meantime.forecast.judging import compare_document as compare_document
 from meantime.forecast.lemons import lemon_removal as lemon_removal
 from meantime.forecast.mitigate import mitigate as mitigate
 from meantime.forecast.mitigate import mitigate_rates as mitigate_rates
@@ -63,9 +65,11 @@ __all__ = [
     "Throughput",
     "Uncertain",
     "as_text",
+    "check_document",
     "checked_gpus",
     "cluster_goodput",
     "cluster_size",
+    "compare_document",
     "ettr_point",
     "expected_draws",
     "expected_ettr",

@@ -3,6 +3,8 @@
 PyMC and JAX are imported when a model is sampled, not before.
 """
 
+from meantime.inference.check import check as check
+from meantime.inference.compare import compare as compare
 from meantime.inference.fitting import fit as fit
 from meantime.inference.predict import posterior_predictive as posterior_predictive
 from meantime.inference.predict import predict_rate as predict_rate
@@ -13,6 +15,8 @@ from meantime.inference.storage import load_fit as load_fit
 from meantime.inference.storage import save_fit as save_fit
 
 __all__ = [
+    "check",
+    "compare",
     "fit",
     "load_fit",
     "posterior_predictive",

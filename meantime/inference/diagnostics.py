@@ -23,6 +23,11 @@ def ess_bulk(draws: np.ndarray) -> np.ndarray:
     return _ess(_normal_scores(_split(draws)))
 
 
+def ess_mean(draws: np.ndarray) -> np.ndarray:
+    """Return the effective sample size of each scalar's mean."""
+    return _ess(_split(draws))
+
+
 def ess_tail(draws: np.ndarray) -> np.ndarray:
     """Return the smaller of the effective sample sizes of each scalar's 5 % and 95 % quantiles."""
     split = _split(draws)

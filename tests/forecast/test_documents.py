@@ -19,7 +19,9 @@ from meantime.forecast import (
     Throughput,
     Uncertain,
     as_text,
+    check_document,
     cluster_goodput,
+    compare_document,
     ettr_point,
     forecast_rates,
     mitigate_document,
@@ -50,6 +52,29 @@ def rates(n: int = 200) -> xr.DataArray:
     )
 
 
+def comparison() -> xr.Dataset:
+    """What `meantime.inference.compare` returns, in its form."""
+    columns = ("elpd", "elpd_se", "p_loo", "difference", "difference_se", "weight", "largest_k", "bad_k")
+    numbers = {name: ("model", np.array([0.0, 0.5])) for name in columns} | {"bad_k": ("model", np.array([0, 2]))}
+    attrs = {"good_k": 0.7, "observations": 32, "data_digest": "sha256:0", "notes": ["few"]}
+    return xr.Dataset(numbers, coords={"model": ["a", "b"]}, attrs=attrs)
+
+
+def checked_fit() -> xr.Dataset:
+    """What `meantime.inference.check` returns, in its form."""
+    return xr.Dataset(
+        {
+            "what": ("check", ["zero cells", "total by job_size"]),
+            "label": ("check", ["", "64"]),
+            "observed": ("check", [3.0, 40.0]),
+            "predicted": (("check", "figure"), np.ones((2, 4))),
+            "p_value": ("check", [0.4, 0.01]),
+            "extreme": ("check", [False, True]),
+        },
+        attrs={"model": "component", "seed": 0, "notes": [], "loo_pit_p_value": 0.2},
+    )
+
+
 @pytest.fixture(scope="module")
 def documents() -> dict[str, dict[str, Any]]:
     unsure = Plan(restart=Uncertain([60, 120, 600], unit="s"), checkpoint_interval="30min", queue=["0s", "5min"])
@@ -66,6 +91,8 @@ def documents() -> dict[str, dict[str, Any]]:
         plan_intervals(rates(), PLAN),
         simulate_runs(rates(), PLAN, runs=100),
         cluster_goodput(rates(), mix, 8192, price_per_gpu_hour=2),
+        compare_document(comparison()),
+        check_document(checked_fit()),
     ]
     return {content["schema"]: content for content in made}
 

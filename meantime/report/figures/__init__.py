@@ -3,7 +3,18 @@
 from meantime.report.figures.ettr import ettr_by_gpus
 from meantime.report.figures.forest_plot import forest
 from meantime.report.figures.mttf import mttf_by_size
-from meantime.report.figures.save import save_figures
+from meantime.report.figures.save import save_figure, save_figures
 from meantime.report.figures.states import has_job_states, job_states
+from meantime.report.figures.uniform import loo_pit, uniform_figure
 
-__all__ = ["ettr_by_gpus", "forest", "has_job_states", "job_states", "mttf_by_size", "save_figures"]
+__all__ = [
+    "ettr_by_gpus",
+    "forest",
+    "has_job_states",
+    "job_states",
+    "loo_pit",
+    "mttf_by_size",
+    "save_figure",
+    "save_figures",
+    "uniform_figure",
+]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import xarray as xr
+from matplotlib.figure import Figure
 
 from meantime.errors import InputError
 from meantime.files import atomic_path
@@ -68,3 +69,18 @@ def save_figures(
             figure.savefig(path, format="png")
         written.append(target)
     return written
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write one figure as PNG or SVG, by the file's ending, on white.
+
+    Raises
+    ------
+    InputError
+        For another ending, or a folder that cannot be written.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in (".png", ".svg"):
+        raise InputError(f"{path}: ends in {ending!r}; expected .png or .svg")
+    with styled(), atomic_path(path) as temporary:
+        figure.savefig(temporary, format=ending[1:])

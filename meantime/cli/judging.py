@@ -1,0 +1,147 @@
+"""Commands that judge models: `compare` and `check`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from meantime.cli.app import app
+from meantime.cli.logs import table_of
+from meantime.cli.options import (
+    AsJson,
+    Events,
+    FitPath,
+    Format,
+    LogGpusPerNode,
+    Mapping,
+    Rule,
+    Seed,
+    Timezone,
+    print_json,
+)
+
+SHOWN = 30
+"""Rows of a check that a terminal shows."""
+
+
+@app.command()
+def compare(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", help="Fits of the same data; or, with --models, a log or counts.", show_default=False
+        ),
+    ],
+    models: Annotated[
+        str | None, typer.Option("--models", help="Fit these to the log first, comma separated: component,constant.")
+    ] = None,
+    format: Format = "auto",
+    events: Events = None,
+    mapping: Mapping = None,
+    timezone: Timezone = None,
+    gpus_per_node: LogGpusPerNode = None,
+    rule: Rule = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare models by leave-one-out cross-validation: which predicts cells it has not seen.
+
+    Example: `meantime compare size.nc component.nc`, or `meantime compare log.csv --models component,component_size`
+    """
+    from meantime import inference
+    from meantime.forecast import compare_document
+
+    if models is None:
+        short = len({path.stem for path in paths}) == len(paths)
+        trees = {path.stem if short else str(path): inference.load_fit(path) for path in paths}
+    else:
+        table = table_of(
+            paths,
+            format=format,
+            events=events,
+            mapping=mapping,
+            timezone=timezone,
+            gpus_per_node=gpus_per_node,
+            rule=rule,
+        )
+        names = [name.strip() for name in models.split(",")]
+        trees = {name: inference.fit(table, name, seed=seed, progress=False) for name in names}
+    content = compare_document(inference.compare(trees))
+    columns = {
+        "model": ("model", "text"),
+        "elpd": ("elpd", "number"),
+        "s.e.": ("elpd_se", "number"),
+        "difference": ("difference", "number"),
+        "its s.e.": ("difference_se", "number"),
+        "weight": ("weight", "fraction"),
+        "parameters": ("p_loo", "number"),
+        "bad k": ("bad_k", "count"),
+    }
+    title = f"Leave-one-out comparison on {content['observations']:,} cells"
+    _show(content, columns, as_json=as_json, title=title, rows=content["rows"])
+
+
+@app.command()
+def check(
+    path: FitPath,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Write the picture of LOO-PIT values to this file (PNG, SVG).")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Check a fit against its data: zeros, dispersion, largest count, totals, LOO-PIT.
+
+    Example: `meantime check fit.nc --figure pit.png`
+    """
+    from meantime import inference
+    from meantime.forecast import check_document
+
+    result = inference.check(inference.load_fit(path), seed=seed)
+    content = check_document(result)
+    if figure is not None:
+        from meantime.report.figures import loo_pit, save_figure
+
+        save_figure(loo_pit(result), figure)
+    columns = {
+        "statistic": ("named", "text"),
+        "observed": ("shown", "text"),
+        "predicted": ("predicted", "number"),
+        "P(larger)": ("p_value", "fraction"),
+        "": ("mark", "text"),
+    }
+    rows = [
+        {
+            **row,
+            "named": f"{row['what']} {row['label'] or ''}".strip(),
+            "shown": f"{row['observed']:,.0f}" if row["observed"].is_integer() else f"{row['observed']:,.3g}",
+            "mark": "*" if row["extreme"] else "",
+        }
+        for row in content["rows"]
+    ]
+    if len(rows) > SHOWN:  # the cells' statistics, then the most extreme totals in their order
+        rank = sorted(range(len(rows)), key=lambda i: (rows[i]["label"] is not None, -abs(rows[i]["p_value"] - 0.5)))
+        rows = [rows[i] for i in sorted(rank[:SHOWN])]
+    pit = content["loo_pit_p_value"]
+    named = "" if pit is None else f"; LOO-PIT uniform: p = {pit:.2g}"
+    _show(content, columns, as_json=as_json, title=f"{content['model']} against its data{named}", rows=rows)
+
+
+def _show(
+    content: dict[str, Any],
+    columns: dict[str, tuple[str, str]],
+    *,
+    as_json: bool,
+    title: str,
+    rows: list[dict[str, Any]],
+) -> None:
+    from meantime.report.terminal import console, print_rows
+
+    if as_json:
+        print_json(content)
+        return
+    print_rows(rows, columns, console(), title=title)
+    for note in content["notes"]:
+        console().print(f"Note: {note}", style="yellow")
+    if len(rows) < len(content["rows"]):
+        console().print(f"{len(content['rows']) - len(rows)} rows more with --json", style="dim")

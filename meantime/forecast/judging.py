@@ -1,0 +1,50 @@
+"""What judges a model, as plain values for JSON: comparisons, checks."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from meantime.forecast.document import finite, four
+from meantime.intervals import describe
+
+
+def compare_document(result: xr.Dataset) -> dict[str, Any]:
+    """Return what `meantime.inference.compare` returns as the document ``meantime.compare/1``, best model first."""
+    names = [str(name) for name, values in result.data_vars.items() if values.dims == ("model",)]
+    rows = [
+        {"model": str(model), **{name: result[name].values[index].item() for name in names}}
+        for index, model in enumerate(result["model"].values)
+    ]
+    return {
+        "schema": "meantime.compare/1",
+        "data_digest": result.attrs["data_digest"],
+        "observations": int(result.attrs["observations"]),
+        "good_k": float(result.attrs["good_k"]),
+        "notes": list(result.attrs["notes"]),
+        "rows": rows,
+    }
+
+
+def check_document(result: xr.Dataset) -> dict[str, Any]:
+    """Return what `meantime.inference.check` returns as the document ``meantime.check/1``."""
+    rows = [
+        {
+            "what": str(result["what"].values[i]),
+            "label": str(result["label"].values[i]) or None,
+            "observed": float(result["observed"].values[i]),
+            "predicted": four(result["predicted"].values[i]),
+            "p_value": float(result["p_value"].values[i]),
+            "extreme": bool(result["extreme"].values[i]),
+        }
+        for i in range(result.sizes["check"])
+    ]
+    return {
+        "schema": "meantime.check/1",
+        "interval": describe(),
+        "seed": int(result.attrs["seed"]),
+        "model": str(result.attrs["model"]),
+        "loo_pit_p_value": finite(result.attrs.get("loo_pit_p_value", np.nan)),
+        "notes": list(result.attrs["notes"]),
+        "rows": rows,
+    }

@@ -1,0 +1,55 @@
+"""Documents that judge models."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from meantime.forecast.schema.parts import Convention, Document, Figures, NotNegative, Part, Probability
+
+
+class CompareRow(Part):
+    """One model: its expected log predictive density by leave-one-out, and its share in the best mixture."""
+
+    model: str
+    elpd: float
+    elpd_se: NotNegative
+    p_loo: float
+    difference: float
+    difference_se: NotNegative
+    weight: Probability
+    largest_k: float
+    bad_k: Annotated[int, Field(ge=0)]
+
+
+class CompareDocument(Document):
+    """What `meantime compare --json` prints, best model first."""
+
+    schema_: Literal["meantime.compare/1"] = Field(alias="schema")
+    data_digest: str
+    observations: Annotated[int, Field(ge=1)]
+    good_k: float
+    notes: list[str]
+    rows: list[CompareRow]
+
+
+class CheckRow(Part):
+    """One statistic of the data, and what the fitted model gives for it."""
+
+    what: str
+    label: str | None
+    observed: float
+    predicted: Figures
+    p_value: Probability
+    extreme: bool
+
+
+class CheckDocument(Document):
+    """What `meantime check --json` prints."""
+
+    schema_: Literal["meantime.check/1"] = Field(alias="schema")
+    interval: Convention
+    seed: int
+    model: str
+    loo_pit_p_value: Probability | None
+    notes: list[str]
+    rows: list[CheckRow]

@@ -3,7 +3,7 @@
 import sys
 
 from meantime.cli.app import app
-from meantime.cli.forecasts import demo, ettr, forecast, report
+from meantime.cli.forecasts import demo, ettr, forecast, planner, report
 from meantime.cli.judging import check, compare
 from meantime.cli.logs import fit, jobs
 from meantime.cli.plans import goodput, interval, mitigate, plan, simulate, spares
@@ -23,12 +23,15 @@ __all__ = [
     "main",
     "mitigate",
     "plan",
+    "planner",
     "report",
     "simulate",
     "spares",
 ]
 
-_ORDER = (demo, jobs, fit, compare, check, forecast, report, ettr, plan, interval, spares, mitigate, goodput, simulate)
+_ORDER = (
+    demo, jobs, fit, compare, check, forecast, report, planner, ettr, plan, interval, spares, mitigate, goodput, simulate,
+)  # fmt: skip
 app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback))  # as --help lists them
 
 

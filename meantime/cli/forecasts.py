@@ -1,4 +1,4 @@
-"""Commands that forecast and report: `demo`, `forecast`, `ettr` and `report`."""
+"""Commands that forecast and report: `demo`, `forecast`, `ettr`, `report` and `planner`."""
 
 import shlex
 from pathlib import Path
@@ -134,4 +134,53 @@ def report(
 
     sizes = sizes_of(gpus)
     write_report(load_fit(path), output, gpus=sizes, cluster=cluster, title=title)
+    console(stderr=True).print(f"Wrote {output}. Open it in a browser.")
+
+
+@app.command()
+def planner(
+    path: FitPath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File of the page.")] = Path("planner.html"),
+    gpus: Annotated[int, typer.Option("--gpus", help="Size of the job that the page starts with.")] = 16_384,
+    smallest: Annotated[int, typer.Option("--smallest", help="Lower end of the scale of GPUs.")] = 1024,
+    largest: Annotated[int, typer.Option("--largest", help="Upper end of the scale of GPUs.")] = 1_000_000,
+    restart: Restart = "5min",
+    checkpoint_write: Write = "30s",
+    checkpoint_interval: Interval = "optimal",
+    queue: Queue = "0s",
+    detection: Detection = "0s",
+    productive: Productive = "30d",
+    gpus_per_node: GpusPerNode = 8,
+    cluster: Cluster = None,
+    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
+    seed: Seed = 0,
+) -> None:
+    """Write a page of sliders that plans runs from a fit: one HTML file that needs no network.
+
+    Example: `meantime planner fit.nc --gpus 24576 --restart 10min --queue 5min --output planner.html`
+    """
+    from meantime.inference import load_fit
+    from meantime.report import write_planner
+    from meantime.report.terminal import console
+
+    plan = plan_of(
+        restart=restart,
+        checkpoint_write=checkpoint_write,
+        checkpoint_interval=checkpoint_interval,
+        queue=queue,
+        detection=detection,
+        productive=productive,
+        gpus_per_node=gpus_per_node,
+    )
+    write_planner(
+        load_fit(path),
+        output,
+        gpus=gpus,
+        plan=plan,
+        smallest=smallest,
+        largest=largest,
+        cluster=cluster,
+        title=title,
+        seed=seed,
+    )
     console(stderr=True).print(f"Wrote {output}. Open it in a browser.")

@@ -46,11 +46,24 @@ def test_command_gives_a_table_and_json_of_its_schema(command: str, saved: Path)
     assert content["interval"] == {"kind": "eti", "probability": 0.9}
 
 
+def test_planner_writes_one_page(saved: Path, tmp_path: Path) -> None:
+    page = tmp_path / "planner.html"
+    result = run("planner", saved, "--output", page, "--gpus", "24576", "--restart", "90s", "--title", "Our plan")
+    assert result.returncode == 0, result.stderr
+    assert "planner.html" in result.stderr
+    html = page.read_text("utf-8")
+    assert "<h1>Our plan</h1>" in html
+    assert '"gpus":24576' in html
+    assert '"restart":1.5' in html
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (["spares", "--gpus", "1024", "--repair", "24"], "24"),
         (["mitigate", "--gpus", "1024", "--with", "restart=halve it"], "halve it"),
+        (["planner", "--gpus", "512"], "512"),
+        (["planner", "--restart", "1min,2min"], "restart"),
         (["plan", "--gpus", "1024", "--work", "1e12", "--throughput", "fast"], "fast"),
     ],
 )

@@ -30,8 +30,9 @@ __all__ = [
 ]
 
 _ORDER = (
-    demo, jobs, fit, compare, check, forecast, report, planner, ettr, plan, interval, spares, mitigate, goodput, simulate,
-)  # fmt: skip
+    *(demo, jobs, fit, compare, check, forecast, report, planner),
+    *(ettr, plan, interval, spares, mitigate, goodput, simulate),
+)
 app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback))  # as --help lists them
 
 

@@ -1,4 +1,4 @@
-"""Commands that judge models: `compare` and `check`."""
+"""Commands that judge models: `compare`, `check` and `calibrate`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -125,6 +125,51 @@ def check(
     pit = content["loo_pit_p_value"]
     named = "" if pit is None else f"; LOO-PIT uniform: p = {pit:.2g}"
     _show(content, columns, as_json=as_json, title=f"{content['model']} against its data{named}", rows=rows)
+
+
+@app.command()
+def calibrate(
+    model: Annotated[str, typer.Option("--model", help="Name of the model.", show_default=False)],
+    replicates: Annotated[int, typer.Option("--replicates", min=10, help="Data sets drawn from the prior.")] = 100,
+    method: Annotated[str, typer.Option("--method", help="As of `meantime fit`.")] = "auto",
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Write the picture of the ranks to this file (PNG, SVG).")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Calibrate a model by simulation: draw data from the prior, fit them, rank the truth in the posterior.
+
+    Exit status 3 if ranks are not uniform. Example: `meantime calibrate --model component --replicates 100`
+    """
+    from rich.progress import track
+
+    from meantime import inference
+    from meantime.forecast import calibrate_document
+    from meantime.report.terminal import console
+
+    err = console(stderr=True)
+    steps = iter(track(range(replicates), "replicates", console=err, disable=not err.is_terminal, transient=True))
+    result = inference.calibrate(
+        model, replicates=replicates, method=method, seed=seed, advance=lambda: next(steps, None)
+    )
+    content = calibrate_document(result)
+    if figure is not None:
+        from meantime.report.figures import save_figure, sbc_ranks
+
+        save_figure(sbc_ranks(result), figure)
+    columns = {
+        "quantity": ("quantity", "text"),
+        "mean rank": ("mean_rank", "fraction"),
+        "p (uniform)": ("p_value", "fraction"),
+        "": ("mark", "text"),
+    }
+    rows = [{**row, "mark": "" if row["passed"] else "FAILED"} for row in content["rows"]]
+    verdict = "passed" if content["passed"] else "FAILED"
+    title = f"{model}: {verdict} on {replicates} replicates (false alarm {content['false_alarm']:g} in all)"
+    _show(content, columns, as_json=as_json, title=title, rows=rows)
+    if not content["passed"]:
+        raise typer.Exit(3)
 
 
 def _show(

@@ -1,4 +1,4 @@
-"""What judges a model, as plain values for JSON: comparisons, checks."""
+"""What judges a model, as plain values for JSON: comparisons, checks, calibration."""
 
 from typing import Any
 
@@ -46,5 +46,31 @@ def check_document(result: xr.Dataset) -> dict[str, Any]:
         "model": str(result.attrs["model"]),
         "loo_pit_p_value": finite(result.attrs.get("loo_pit_p_value", np.nan)),
         "notes": list(result.attrs["notes"]),
+        "rows": rows,
+    }
+
+
+def calibrate_document(result: xr.Dataset) -> dict[str, Any]:
+    """Return what `meantime.inference.calibrate` returns as the document ``meantime.calibrate/1``."""
+    facts = {name: result.attrs[name] for name in ("model", "method", "replicates", "seed", "false_alarm")}
+    rows = [
+        {
+            "quantity": str(name),
+            "p_value": float(result["p_value"].values[index]),
+            "mean_rank": float(result["rank"].values[index].mean()),
+            "passed": bool(result["passed"].values[index]),
+        }
+        for index, name in enumerate(result["quantity"].values)
+    ]
+    notes = []
+    if redrawn := int(result.attrs["redrawn"]):
+        notes.append(f"{redrawn} data sets were drawn again because they held numbers above a billion")
+    if poor := int(result.attrs["unconverged"]):
+        notes.append(f"{poor} of {facts['replicates']} fits would have been refused by a gate; they are ranked as well")
+    return {
+        "schema": "meantime.calibrate/1",
+        **facts,
+        "passed": bool(result.attrs["passed"]),
+        "notes": notes,
         "rows": rows,
     }

@@ -6,11 +6,9 @@ import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
+from meantime.inference.designs import STRATUM_DIMS
 from meantime.inference.likelihood import poisson_log_probability
 from meantime.inference.tree import MAX_LIKELIHOODS
-
-STRATUM_DIMS = ("cluster", "job_size", "period", "node")
-"""What a stratum may be told apart by, in the order of a table."""
 
 
 def stratum_dims(tree: xr.DataTree) -> tuple[str, ...]:

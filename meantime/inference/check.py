@@ -7,7 +7,9 @@ import numpy as np
 import xarray as xr
 
 from meantime import intervals
-from meantime.inference.cells import STRATUM_DIMS, stratum_dims
+from meantime.inference.cells import stratum_dims
+from meantime.inference.designs import STRATUM_DIMS
+from meantime.inference.exact import EXACT_METHODS
 from meantime.inference.loo import psis_loo
 from meantime.inference.predict import posterior_predictive
 from meantime.inference.provenance import provenance
@@ -86,8 +88,8 @@ def check(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
         result = result.assign(loo_pit=(outcome.dims, pit), pareto_k=(outcome.dims, k))
         result = result.assign_coords(observed_data.coords)
         trusted = pit[k <= good]
-        p_value = float(uniform_p_value(trusted)) if 2 * trusted.size >= pit.size else float("nan")
-        result.attrs |= {"loo_pit_p_value": p_value, "good_k": good}
+        uniform = float(uniform_p_value(trusted)) if 2 * trusted.size >= pit.size else float("nan")
+        result.attrs |= {"loo_pit_p_value": uniform, "good_k": good}
     result.attrs["notes"] = _notes(result)
     return result
 
@@ -160,7 +162,7 @@ def _loo_pit(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     observed = outcome.values
     values = next(iter(tree["log_likelihood"].data_vars.values()))
-    found = psis_loo(values, independent=provenance(tree)["method"] == "conjugate")
+    found = psis_loo(values, independent=provenance(tree)["method"] in EXACT_METHODS)
     weights = np.exp(found.log_weights.transpose("chain", "draw", *outcome.dims).values.reshape(replicated.shape))
     weights /= weights.sum(0)
     below = (weights * (replicated < observed)).sum(0)

@@ -8,6 +8,7 @@ import xarray as xr
 
 from meantime.errors import InputError
 from meantime.inference.cells import common_likelihoods
+from meantime.inference.exact import EXACT_METHODS
 from meantime.inference.loo import psis_loo
 from meantime.inference.provenance import provenance
 
@@ -47,7 +48,7 @@ def compare(fits: Mapping[str, xr.DataTree] | Sequence[xr.DataTree]) -> xr.Datas
     _check_same_data(trees)
     likelihoods = common_likelihoods(trees)
     loos = {
-        name: psis_loo(likelihoods[name], independent=provenance(tree)["method"] == "conjugate")
+        name: psis_loo(likelihoods[name], independent=provenance(tree)["method"] in EXACT_METHODS)
         for name, tree in trees.items()
     }
     with warnings.catch_warnings():

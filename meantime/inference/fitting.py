@@ -1,6 +1,5 @@
 """`fit`: from a failure table to a posterior that has passed the gate."""
 
-import dataclasses
 import time
 from typing import Any
 
@@ -9,14 +8,12 @@ import xarray as xr
 
 from meantime.errors import InputError
 from meantime.inference import gate
-from meantime.inference.conjugate import exact_diagnostics, exact_draws, exact_group
 from meantime.inference.families import FAMILIES
+from meantime.inference.methods import choose_method, draw
 from meantime.inference.provenance import ATTRIBUTE, record
-from meantime.inference.sampling import Plan, sample
+from meantime.inference.sampling import Plan
 from meantime.inference.tree import build_tree
 from meantime.models import priors_for
-
-METHODS = ("auto", "conjugate", "nuts")
 
 
 def fit(
@@ -44,7 +41,8 @@ def fit(
     priors
         An instance of the model's priors, a mapping of its fields, or None for the defaults.
     method
-        ``"conjugate"`` (exact; `constant` only), ``"nuts"``, or ``"auto"``: exact where possible.
+        ``"conjugate"`` (exact; `constant`), ``"quadrature"`` (exact up to a fine grid over two numbers;
+        `component_gamma`), ``"nuts"``, or ``"auto"``: exact where possible.
     seed
         Seed of everything random; the same seed gives the same draws on the same machine.
     chains, draws, tune
@@ -61,7 +59,7 @@ def fit(
     -------
     xr.DataTree
         Groups ``posterior``, ``sample_stats`` (NUTS), ``log_likelihood``, ``observed_data``, ``fit_data``
-        (the table) and, for an exact fit, ``exact`` (parameters of the Gamma posterior); provenance in the
+        (the table) and, for an exact fit, ``exact`` (parameters of the Gamma posterior, or the grid); provenance in the
         root attribute ``meantime`` (see `provenance`).
 
     Raises
@@ -76,47 +74,26 @@ def fit(
     priors = priors_for(model, priors)
     family = FAMILIES[model]
     table = family.check(table)
-    method = _method(method, model)
+    method = choose_method(method, model)
     _check_numbers(seed=seed, chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     plan = Plan(seed=int(seed), chains=int(chains), draws=int(draws), tune=int(tune), target_accept=target_accept)
     layout: Any = family.layout(table)
-    rng = np.random.default_rng([plan.seed, 1])
-    statistics: dict[str, np.ndarray] = {}
-    if method == "conjugate":
-        sampled = exact_draws(layout, priors, plan.chains, plan.draws, rng)
-        diagnostics = exact_diagnostics(plan.chains * plan.draws)
-    else:
-        sampled, statistics = sample(table, model, priors, family, layout, plan, show=progress)
-        diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
-        if diagnostics["divergences"]:
-            plan = dataclasses.replace(plan, tune=2 * plan.tune, target_accept=(3 + plan.target_accept) / 4)
-            sampled, statistics = sample(table, model, priors, family, layout, plan, show=progress)
-            diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
-        gate.enforce(diagnostics, allow_unconverged=allow_unconverged)
-    tree = build_tree(table, family, layout, sampled, statistics, rng)
-    if method == "conjugate":
-        tree["exact"] = xr.DataTree(exact_group(layout, priors))
+    drawn = draw(table, model, priors, family, layout, plan, method, show=progress)
+    gate.enforce(drawn.diagnostics, allow_unconverged=allow_unconverged)
+    tree = build_tree(table, family, layout, drawn.sampled, drawn.statistics, np.random.default_rng([plan.seed, 7]))
+    if drawn.exact is not None:
+        tree["exact"] = xr.DataTree(drawn.exact)
     tree.attrs[ATTRIBUTE] = record(
         table=table,
         model=model,
         priors=priors,
         method=method,
         backend="numpyro" if method == "nuts" else "numpy",
-        plan=plan,
+        plan=drawn.plan,
         seconds=time.perf_counter() - started,
-        diagnostics=diagnostics,
+        diagnostics=drawn.diagnostics,
     )
     return tree
-
-
-def _method(method: str, model: str) -> str:
-    if method not in METHODS:
-        raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
-    if method == "conjugate" and model != "constant":
-        raise InputError(f"the model {model!r} has no conjugate posterior; use method 'nuts' or 'auto'")
-    if method == "auto":
-        return "conjugate" if model == "constant" else "nuts"
-    return method
 
 
 def _check_numbers(*, target_accept: float, **counts: int) -> None:

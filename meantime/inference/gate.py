@@ -50,7 +50,7 @@ def diagnose(
         ``max_rhat``, ``min_ess_bulk``, ``min_ess_tail``, ``divergences``, ``cut_share``, ``mean_steps``,
         ``converged``, ``parameters`` (those that fail, worst first) and ``problems`` (sentences).
     """
-    names = [name for variable in draws for name in _scalars(variable, dims[variable], layout)]
+    names = [name for variable in draws for name in scalar_names(variable, dims[variable], layout)]
     columns = [values.reshape(*values.shape[:2], -1) for values in draws.values()]
     values = np.concatenate(columns, axis=2).transpose(2, 0, 1)
     spread, bulk, tail = rhat(values), ess_bulk(values), ess_tail(values)
@@ -117,7 +117,8 @@ def _advice(diagnostics: Diagnostics) -> str:
     return f"Try {'; '.join(ideas)}."
 
 
-def _scalars(variable: str, dims: tuple[str, ...], layout: Layout) -> list[str]:
+def scalar_names(variable: str, dims: tuple[str, ...], layout: Layout) -> list[str]:
+    """Return the names of a variable's scalars: ``level[gpu]``."""
     labels: list[tuple[str, ...]] = [()]
     for dim in dims:
         labels = [(*label, str(entry)) for label in labels for entry in layout.coords[dim]]

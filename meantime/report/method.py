@@ -5,6 +5,7 @@ from typing import Any
 
 import xarray as xr
 
+from meantime.inference.exact import EXACT_METHODS
 from meantime.report.evidence import gpus_per_node, largest_job, source_facts
 from meantime.report.numbers import count, label, stated
 
@@ -47,7 +48,7 @@ def verdict(record: Mapping[str, Any]) -> str:
     """Say in a sentence or two whether the draws can be trusted."""
     if (record.get("diagnostics") or {}).get("converged") is False:
         return "The fit did not converge and was kept on request. Its figures cannot be relied on."
-    if record.get("method") == "conjugate":
+    if record.get("method") in EXACT_METHODS:
         return "The posterior is known exactly; its draws are independent and nothing had to converge."
     return "The draws passed every check that a fit must pass before it is used."
 

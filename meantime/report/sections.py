@@ -8,6 +8,7 @@ import xarray as xr
 
 from meantime.forecast import Plan
 from meantime.inference import provenance
+from meantime.inference.exact import EXACT_METHODS
 from meantime.inference.gate import MAX_CUT_SHARE, MAX_RHAT, MIN_ESS
 from meantime.intervals import summarise
 from meantime.report.evidence import NEW, clusters, counts, gpus_per_node, measured, measured_clusters, source_facts
@@ -181,7 +182,7 @@ def diagnostics(tree: xr.DataTree) -> Table | None:
     """Return what the sampler's checks found beside what is wanted; None for an exact posterior."""
     record = provenance(tree)
     found = record.get("diagnostics") or {}
-    if record.get("method") == "conjugate" or "max_rhat" not in found:
+    if record.get("method") in EXACT_METHODS or "max_rhat" not in found:
         return None
     rows = [
         (text, _diagnostic(name, float(found[name])), wanted)

@@ -8,6 +8,7 @@ import xarray as xr
 
 from meantime.forecast import Plan
 from meantime.inference import predict_rate, provenance, size_law
+from meantime.inference.exact import EXACT_METHODS
 from meantime.intervals import PROBABILITY, summarise
 from meantime.report.evidence import NEW, component_rates, counts, gpus_per_node, largest_job, mttf_hours
 from meantime.report.numbers import (
@@ -274,6 +275,6 @@ def _gate(tree: xr.DataTree) -> str:
     found = provenance(tree)
     if found.get("diagnostics", {}).get("converged") is False:
         return "The fit did not converge: do not rely on these figures."
-    if found.get("method") == "conjugate":
+    if found.get("method") in EXACT_METHODS:
         return "The posterior is exact; no sampler was needed."
     return "The sampler passed all of its checks."

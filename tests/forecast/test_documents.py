@@ -19,6 +19,7 @@ from meantime.forecast import (
     Throughput,
     Uncertain,
     as_text,
+    calibrate_document,
     check_document,
     cluster_goodput,
     compare_document,
@@ -60,6 +61,18 @@ def comparison() -> xr.Dataset:
     return xr.Dataset(numbers, coords={"model": ["a", "b"]}, attrs=attrs)
 
 
+def calibration() -> xr.Dataset:
+    """What `meantime.inference.calibrate` returns, in its form."""
+    attrs = {"model": "component", "method": "nuts", "replicates": 10, "seed": 0, "false_alarm": 0.01, "passed": 1,
+             "redrawn": 1, "unconverged": 1}  # fmt: skip
+    numbers = {"p_value": ("quantity", [0.5]), "passed": ("quantity", [True])}
+    return xr.Dataset(
+        {"rank": (("quantity", "replicate"), np.full((1, 10), 0.5)), **numbers},
+        coords={"quantity": ["mu"]},
+        attrs=attrs,
+    )
+
+
 def checked_fit() -> xr.Dataset:
     """What `meantime.inference.check` returns, in its form."""
     return xr.Dataset(
@@ -93,6 +106,7 @@ def documents() -> dict[str, dict[str, Any]]:
         cluster_goodput(rates(), mix, 8192, price_per_gpu_hour=2),
         compare_document(comparison()),
         check_document(checked_fit()),
+        calibrate_document(calibration()),
     ]
     return {content["schema"]: content for content in made}
 

@@ -142,7 +142,7 @@ def test_an_unconverged_fit_can_be_kept(table, plain):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "laplace"}, "method is 'laplace'; expected one of auto, conjugate, nuts"),
+        ({"method": "map"}, "method is 'map'; expected one of auto, conjugate, quadrature, nuts"),
         ({"method": "conjugate"}, "'component' has no conjugate posterior"),
         ({"chains": 0}, "chains is 0; expected a whole number, 1 or more"),
         ({"draws": 2.5}, "draws is 2.5"),
@@ -188,7 +188,7 @@ def test_a_divergence_is_answered_by_smaller_steps(table, plain, monkeypatch):
         statistics["diverging"][0, 0] = len(plans) == 1
         return draws, statistics
 
-    monkeypatch.setattr("meantime.inference.fitting.sample", diverging)
+    monkeypatch.setattr("meantime.inference.methods.sample", diverging)
     tree = fit(table, "component", tune=250, seed=1, progress=False)
     assert [(plan.tune, plan.target_accept) for plan in plans] == [(250, 0.8), (500, 0.95)]
     assert provenance(tree)["sampling"]["target_accept"] == 0.95

@@ -53,3 +53,26 @@ class CheckDocument(Document):
     loo_pit_p_value: Probability | None
     notes: list[str]
     rows: list[CheckRow]
+
+
+class CalibrateRow(Part):
+    """One quantity: the rank of its true value among posterior draws, over replicates; uniform if all is right."""
+
+    quantity: str
+    p_value: Probability
+    mean_rank: Probability
+    passed: bool
+
+
+class CalibrateDocument(Document):
+    """What `meantime calibrate --json` prints."""
+
+    schema_: Literal["meantime.calibrate/1"] = Field(alias="schema")
+    model: str
+    method: str
+    replicates: Annotated[int, Field(ge=1)]
+    seed: int
+    false_alarm: Probability
+    passed: bool
+    notes: list[str]
+    rows: list[CalibrateRow]

@@ -1,4 +1,4 @@
-"""`component_gamma` in inference: two sampled numbers, the rates drawn exactly."""
+"""`component_gamma` in inference: two numbers by quadrature (or sampled), the rates drawn exactly."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from meantime.inference.exact import Exact
 from meantime.inference.families.family import Draws, Family, Variables, repeat_sizes
 from meantime.inference.geometry import Geometry
 from meantime.inference.likelihood import negative_binomial_log_probability
+from meantime.inference.quadrature import pool_quadrature
 from meantime.models import ComponentGammaPriors, Grid
 
 
@@ -31,6 +33,13 @@ def _geometry(grid: Grid, priors: ComponentGammaPriors) -> Geometry:
         return values, jnp.log(data["width"]).sum()
 
     return Geometry(size=2, data=data, to_values=to_values)
+
+
+def _draw_exactly(
+    grid: Grid, priors: ComponentGammaPriors, size: tuple[int, int], rng: np.random.Generator
+) -> tuple[dict[str, np.ndarray], xr.Dataset]:
+    found = pool_quadrature(grid, priors)
+    return found.draw(size, rng), found.group()
 
 
 def _complete(draws: Draws, grid: Grid, rng: np.random.Generator) -> Variables:
@@ -69,4 +78,5 @@ COMPONENT_GAMMA = Family(
     log_likelihood=_log_likelihood,
     replicate=_replicate,
     predict=_predict,
+    exact=Exact("quadrature", _draw_exactly),
 )

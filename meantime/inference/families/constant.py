@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
+from meantime.inference.exact import Exact
 from meantime.inference.families.family import Draws, Family, Variables, repeat_sizes
 from meantime.inference.geometry import Geometry, shifted
 from meantime.inference.likelihood import poisson_log_probability
@@ -15,6 +16,16 @@ from meantime.models import ConstantPriors, Grid, grid_of
 def exact_posterior(grid: Grid, priors: ConstantPriors) -> tuple[np.ndarray, np.ndarray]:
     """Return shape and rate (node-days) of each cluster's Gamma posterior."""
     return priors.shape + grid.failures.sum((1, 2)), priors.rate + grid.exposure.sum(1)
+
+
+def _draw_exactly(
+    grid: Grid, priors: ConstantPriors, size: tuple[int, int], rng: np.random.Generator
+) -> tuple[dict[str, np.ndarray], xr.Dataset]:
+    shape, rate = exact_posterior(grid, priors)
+    group = xr.Dataset(
+        {"shape": ("cluster", shape.astype(float)), "rate": ("cluster", rate)}, coords={"cluster": list(grid.clusters)}
+    )
+    return {"rate": rng.standard_gamma(shape, (*size, len(shape))) / rate}, group
 
 
 def _geometry(grid: Grid, priors: ConstantPriors) -> Geometry:
@@ -55,4 +66,5 @@ CONSTANT = Family(
     log_likelihood=_log_likelihood,
     replicate=_replicate,
     predict=_predict,
+    exact=Exact("conjugate", _draw_exactly),
 )

@@ -8,6 +8,8 @@ import numpy as np
 import xarray as xr
 
 from meantime.datasets.table import check_table
+from meantime.inference.designs import replace_failures, table_design
+from meantime.inference.exact import Exact
 from meantime.inference.geometry import Geometry
 from meantime.models import Layout, grid_of
 
@@ -52,6 +54,13 @@ class Family:
         ``(posterior, layout, gpus, cluster, generator) -> (chain, draw, component, gpus)``: rates per
         node-day. `cluster` is the index of a cluster, or None for a new one. None where the model gives no
         rates of jobs; a layout whose family predicts has ``clusters`` and ``components``.
+    exact
+        How the posterior is known without sampling, if it is.
+    design
+        ``() -> dataset``: small data of the form the model takes, for calibration; what is observed in them does
+        not matter. None: a failure table with the dimensions that `layout` uses.
+    replace
+        ``(checked dataset, layout, values) -> dataset``: the same data with other outcomes, values (*outcome).
     """
 
     check: Callable[[xr.Dataset], xr.Dataset] = check_table
@@ -63,6 +72,13 @@ class Family:
     log_likelihood: Callable[[Draws, Any], np.ndarray]
     replicate: Callable[[Draws, Any, np.random.Generator], np.ndarray]
     predict: Callable[[xr.Dataset, Any, np.ndarray, int | None, np.random.Generator], np.ndarray] | None = None
+    exact: Exact | None = None
+    design: Callable[[], xr.Dataset] | None = None
+    replace: Callable[[xr.Dataset, Any, np.ndarray], xr.Dataset] = replace_failures
+
+    def small_data(self) -> xr.Dataset:
+        """Return a small data set of the form that the model takes, without what is observed."""
+        return self.check(table_design(self.layout) if self.design is None else self.design())
 
 
 def repeat_sizes(rate: np.ndarray, gpus: np.ndarray) -> np.ndarray:

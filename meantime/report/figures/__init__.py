@@ -5,7 +5,7 @@ from meantime.report.figures.forest_plot import forest
 from meantime.report.figures.mttf import mttf_by_size
 from meantime.report.figures.save import save_figure, save_figures
 from meantime.report.figures.states import has_job_states, job_states
-from meantime.report.figures.uniform import loo_pit, uniform_figure
+from meantime.report.figures.uniform import loo_pit, sbc_ranks, uniform_figure
 
 __all__ = [
     "ettr_by_gpus",
@@ -16,5 +16,6 @@ __all__ = [
     "mttf_by_size",
     "save_figure",
     "save_figures",
+    "sbc_ranks",
     "uniform_figure",
 ]

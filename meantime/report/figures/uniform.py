@@ -40,6 +40,24 @@ def loo_pit(checked: xr.Dataset, *, width: float = WIDE) -> Figure:
     return uniform_figure({f"LOO-PIT of {checked.attrs['model']}": checked["loo_pit"].values.ravel()}, width=width)
 
 
+def sbc_ranks(calibrated: xr.Dataset, *, width: float = WIDE) -> Figure:
+    """Draw the ranks of `meantime.inference.calibrate`, one panel for each quantity.
+
+    Parameters
+    ----------
+    calibrated
+        What `meantime.inference.calibrate` returns.
+    width
+        Width in inches.
+    """
+    names = [str(name) for name in calibrated["quantity"].values]
+    return uniform_figure(
+        dict(zip(names, calibrated["rank"].values, strict=True)),
+        false_alarm=float(calibrated.attrs["false_alarm"]) / len(names),
+        width=width,
+    )
+
+
 def uniform_figure(
     values: Mapping[str, np.ndarray], *, false_alarm: float = FALSE_ALARM, width: float = WIDE
 ) -> Figure:
@@ -75,5 +93,5 @@ def uniform_figure(
             axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             if index % columns == 0:
                 axes.set_ylabel("share below − expected")
-        figure.supxlabel(f"value; the band holds uniform values with probability {1 - false_alarm:g}", fontsize=8.5)
+        figure.supxlabel(f"value; the band holds uniform values with probability {1 - false_alarm:.6g}", fontsize=8.5)
         return literal(figure)

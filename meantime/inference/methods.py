@@ -1,0 +1,97 @@
+"""How draws of a posterior are found: exactly, or by NUTS."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from meantime.errors import InputError
+from meantime.inference import gate
+from meantime.inference.exact import EXACT_METHODS, exact_diagnostics
+from meantime.inference.families import FAMILIES, Family
+from meantime.inference.sampling import Plan, sample
+from meantime.models import Layout
+
+METHODS = ("auto", *EXACT_METHODS, "nuts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Draws of a posterior, before they are labelled.
+
+    Parameters
+    ----------
+    sampled
+        Sampled variables, (chain, draw, ...).
+    statistics
+        Sampler statistics, (chain, draw); empty unless sampled by NUTS.
+    diagnostics
+        What the gate looks at.
+    plan
+        The plan as it was carried out.
+    exact
+        What is known exactly, if anything.
+    """
+
+    sampled: dict[str, np.ndarray]
+    statistics: dict[str, np.ndarray] = field(default_factory=dict)
+    diagnostics: gate.Diagnostics
+    plan: Plan
+    exact: xr.Dataset | None = None
+
+
+def choose_method(method: str, model: str) -> str:
+    """Return the method that is meant: ``"auto"`` is the exact one of the model, or NUTS.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or not for this model.
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+    exact = FAMILIES[model].exact
+    if method == "auto":
+        return exact.method if exact else "nuts"
+    if method in EXACT_METHODS and (exact is None or exact.method != method):
+        raise InputError(f"the model {model!r} has no {method} posterior; use method 'nuts' or 'auto'")
+    return method
+
+
+def draw(
+    data: xr.Dataset, model: str, priors: Any, family: Family, layout: Layout, plan: Plan, method: str, *, show: bool
+) -> Drawn:
+    """Draw from a posterior.
+
+    Parameters
+    ----------
+    data
+        Checked data.
+    model, priors, family, layout
+        The model's name, priors, functions, and the data as it sees them.
+    plan
+        Seed and lengths.
+    method
+        As `choose_method` returns it.
+    show
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Drawn
+        Not yet held against the gate.
+    """
+    if family.exact is not None and method == family.exact.method:
+        rng = np.random.default_rng([plan.seed, 1])
+        sampled, exact = family.exact.draw(layout, priors, (plan.chains, plan.draws), rng)
+        diagnostics = exact_diagnostics(plan.chains * plan.draws)
+        return Drawn(sampled=dict(sampled), diagnostics=diagnostics, plan=plan, exact=exact)
+    sampled, statistics = sample(data, model, priors, family, layout, plan, show=show)
+    diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
+    if diagnostics["divergences"]:
+        plan = dataclasses.replace(plan, tune=2 * plan.tune, target_accept=(3 + plan.target_accept) / 4)
+        sampled, statistics = sample(data, model, priors, family, layout, plan, show=show)
+        diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
+    return Drawn(sampled=sampled, statistics=statistics, diagnostics=diagnostics, plan=plan)

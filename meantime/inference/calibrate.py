@@ -186,9 +186,9 @@ def _ranks(
     kept = np.linspace(0, total - 1, RANKED).astype(int)
     thinned = {name: values.reshape(total, *values.shape[2:])[kept][None] for name, values in sampled.items()}
     true = {name: truth[name][None, None] for name in thinned}
-    columns: list[tuple[np.ndarray, np.ndarray]] = [
-        (true[name].reshape(1, -1), values.reshape(RANKED, -1)) for name, values in thinned.items()
-    ]
+    columns: list[tuple[np.ndarray, np.ndarray]] = []
+    for name, values in thinned.items():
+        columns.append((true[name].reshape(1, -1), values.reshape(RANKED, -1)))
     true_total, totals = (_total(family.log_likelihood(draws, layout))[:, None] for draws in (true, thinned))
     columns.append((true_total, totals))
     below = np.concatenate([(values < at).sum(0) for at, values in columns])

@@ -31,10 +31,10 @@ def test_a_wrong_posterior_is_found(monkeypatch):
     """Truths from a prior twice as high as the one fitted with: 60 replicates are enough."""
 
     def elsewhere(model, data, priors, replicates, seed):
-        return prior_replicates(model, data, ConstantPriors(shape=8.0, rate=1_000.0), replicates, seed)
+        return prior_replicates(model, data, ConstantPriors(shape=80.0, rate=20_000.0), replicates, seed)
 
     monkeypatch.setattr(sys.modules["meantime.inference.calibrate"], "prior_replicates", elsewhere)
-    result = calibrate("constant", priors=ConstantPriors(shape=8.0, rate=2_000.0), replicates=60, seed=2)
+    result = calibrate("constant", priors=ConstantPriors(shape=80.0, rate=40_000.0), replicates=60, seed=2)
     assert not result.attrs["passed"]
 
 

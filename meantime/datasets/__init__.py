@@ -25,6 +25,10 @@ from meantime.datasets.log import Log as Log
 from meantime.datasets.mapping import TableMapping as TableMapping
 from meantime.datasets.mapping import load_mapping as load_mapping
 from meantime.datasets.mapping import save_mapping as save_mapping
+from meantime.datasets.nodes import FAILURE_SIGNALS as FAILURE_SIGNALS
+from meantime.datasets.nodes import LEMON_SIGNALS as LEMON_SIGNALS
+from meantime.datasets.nodes import check_nodes as check_nodes
+from meantime.datasets.nodes import with_signals as with_signals
 from meantime.datasets.outages import hit_probability as hit_probability
 from meantime.datasets.outages import incidents as incidents
 from meantime.datasets.outages import outage_table as outage_table
@@ -49,7 +53,9 @@ from meantime.datasets.training_ledger import training_ledger as training_ledger
 from meantime.datasets.xids import xid_table as xid_table
 
 __all__ = [
+    "FAILURE_SIGNALS",
     "FORMATS",
+    "LEMON_SIGNALS",
     "Component",
     "Log",
     "TableMapping",
@@ -60,6 +66,7 @@ __all__ = [
     "build_table",
     "busy_exposure",
     "calendar_exposure",
+    "check_nodes",
     "check_quality",
     "check_table",
     "describe",
@@ -88,5 +95,6 @@ __all__ = [
     "to_table",
     "training_ledger",
     "training_samples",
+    "with_signals",
     "xid_table",
 ]

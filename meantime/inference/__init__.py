@@ -7,6 +7,7 @@ from meantime.inference.calibrate import calibrate as calibrate
 from meantime.inference.check import check as check
 from meantime.inference.compare import compare as compare
 from meantime.inference.fitting import fit as fit
+from meantime.inference.nodes import node_posterior as node_posterior
 from meantime.inference.predict import posterior_predictive as posterior_predictive
 from meantime.inference.predict import predict_rate as predict_rate
 from meantime.inference.provenance import provenance as provenance
@@ -21,6 +22,7 @@ __all__ = [
     "compare",
     "fit",
     "load_fit",
+    "node_posterior",
     "posterior_predictive",
     "predict_rate",
     "provenance",

@@ -1,8 +1,9 @@
 """One model, one grid, one plan: sampled by NUTS in the model's own geometry."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from meantime.inference.progress import progress_bar
 from meantime.models import Layout, model_entry
 
 if TYPE_CHECKING:
+    import pymc as pm
+
     from meantime.inference.nuts import Sampler, Settings
 
 ACCELERATOR_CELLS = 200_000
@@ -78,26 +81,34 @@ def sample(
     geometry = family.geometry(layout, priors)
     start = np.random.default_rng([plan.seed, 0]).standard_normal((plan.chains, geometry.size))
     total, tune = plan.chains * (plan.tune + plan.draws), plan.chains * plan.tune
+    build: Callable[[], pm.Model]
+    if family.condensed is None:
+        build, observed = partial(model_entry(model).build, table, priors), layout.observed()
+    else:
+        build, observed = family.condensed(layout, priors)
     with progress_bar(total, tune=tune, show=show) as advance, jax.enable_x64(True):
-        sampler = _sampler(table, model, priors, layout, geometry, settings)
-        observed = layout.observed()
+        sampler = _sampler((model, priors), build, observed, geometry, settings)
         device = _device(max(array.size for array in observed.values()))
         data = jax.device_put({"model": observed, "geometry": geometry.data}, device)
         return run(sampler, start, data, settings, seed=plan.seed, draws=plan.draws, device=device, advance=advance)
 
 
 def _sampler(
-    table: xr.Dataset, model: str, priors: Any, layout: Layout, geometry: Geometry, settings: "Settings"
+    model: tuple[str, Any],
+    build: "Callable[[], pm.Model]",
+    observed: Mapping[str, np.ndarray],
+    geometry: Geometry,
+    settings: "Settings",
 ) -> "Sampler":
     """Return a sampler for a model and data of these shapes: a compiled one, if there was such a fit before."""
     from meantime.inference.density import density_of
     from meantime.inference.nuts import build_sampler
 
-    key = (model, priors, settings, _shapes(layout.observed()), _shapes(geometry.data))
+    key = (model, settings, _shapes(observed), _shapes(geometry.data))
     if key in _SAMPLERS:
         _SAMPLERS.move_to_end(key)
         return _SAMPLERS[key]
-    density = density_of(model_entry(model).build(table, priors))
+    density = density_of(build())
     to_values = geometry.to_values
 
     def potential(z: Any, data: Any) -> Any:

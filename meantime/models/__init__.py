@@ -16,6 +16,10 @@ from meantime.models.grid import REFERENCE_GPUS as REFERENCE_GPUS
 from meantime.models.grid import Grid as Grid
 from meantime.models.grid import grid_of as grid_of
 from meantime.models.layout import Layout as Layout
+from meantime.models.node_frailty import NodeFrailtyPriors as NodeFrailtyPriors
+from meantime.models.node_frailty import node_frailty as node_frailty
+from meantime.models.nodes import Nodes as Nodes
+from meantime.models.nodes import nodes_of as nodes_of
 from meantime.models.registry import MODELS as MODELS
 from meantime.models.registry import ModelEntry as ModelEntry
 from meantime.models.registry import model_entry as model_entry
@@ -32,11 +36,15 @@ __all__ = [
     "Grid",
     "Layout",
     "ModelEntry",
+    "NodeFrailtyPriors",
+    "Nodes",
     "component",
     "component_gamma",
     "component_size",
     "constant",
     "grid_of",
     "model_entry",
+    "node_frailty",
+    "nodes_of",
     "priors_for",
 ]

@@ -2,13 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from meantime.errors import InputError
 from meantime.models.component import ComponentPriors, component
 from meantime.models.component_gamma import ComponentGammaPriors, component_gamma
 from meantime.models.component_size import ComponentSizePriors, component_size
 from meantime.models.constant import ConstantPriors, constant
+from meantime.models.node_frailty import NodeFrailtyPriors, node_frailty
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -26,6 +27,7 @@ MODELS: dict[str, ModelEntry] = {
     "component": ModelEntry(component, ComponentPriors),
     "component_gamma": ModelEntry(component_gamma, ComponentGammaPriors),
     "component_size": ModelEntry(component_size, ComponentSizePriors),
+    "node_frailty": ModelEntry(node_frailty, NodeFrailtyPriors),
 }
 
 
@@ -75,7 +77,7 @@ def priors_for(name: str, priors: Any = None) -> Any:
         raise InputError(f"priors are a {type(priors).__name__}; the model {name!r} takes {kind.__name__}")
     for key, field in fields.items():
         value = getattr(priors, key)
-        if value is None and field.default is None:
+        if value is None and type(None) in get_args(field.type):
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
             raise InputError(f"prior {key} is {value!r}; expected a positive number")

@@ -13,12 +13,14 @@ from meantime.inference.diagnostics import ess_bulk
 from meantime.inference.families import FAMILIES
 from meantime.models import MODELS
 
+from ..models.tables import TABLE_MODELS
+
 
 def test_every_model_has_its_family():
     assert set(FAMILIES) == set(MODELS)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", TABLE_MODELS)
 def test_groups_and_dimensions(name, trees):
     tree = trees[name]
     expected = {"posterior", "log_likelihood", "observed_data", "fit_data"}

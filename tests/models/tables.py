@@ -5,6 +5,9 @@ import xarray as xr
 
 from meantime.datasets.table import build_table
 
+TABLE_MODELS = ("constant", "component", "component_gamma", "component_size")
+"""Models of tables of clusters, components and job sizes, such as `small_table`."""
+
 
 def small_table(*, clusters: int = 2, components: int = 4, sizes: int = 4, seed: int = 5) -> xr.Dataset:
     """Counts about a smooth truth: about 3,000 failures per million node-days, 400,000 node-days a cluster."""

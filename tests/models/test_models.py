@@ -19,7 +19,7 @@ from meantime.models import (
     priors_for,
 )
 
-from .tables import small_table
+from .tables import TABLE_MODELS, small_table
 
 PLAIN = {"mode": "FAST_COMPILE"}  # no machine code: these tests evaluate each graph a few times only
 
@@ -29,7 +29,7 @@ def table():
     return small_table()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", TABLE_MODELS)
 def test_prior_and_posterior_predictive_work(name, table):
     model = MODELS[name].build(table)
     with model:

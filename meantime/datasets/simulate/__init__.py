@@ -1,6 +1,7 @@
 """Simulated logs and tables whose truth is known: for tests, tutorials and calibration."""
 
 from meantime.datasets.simulate.cluster import simulate_cluster
+from meantime.datasets.simulate.frailty import simulate_nodes
 from meantime.datasets.simulate.frames import Simulation
 from meantime.datasets.simulate.plan import RSC1_RATES, RSC1_SIZES, ClusterPlan
 from meantime.datasets.simulate.tables import simulate_table
@@ -12,6 +13,7 @@ __all__ = [
     "ClusterPlan",
     "Simulation",
     "simulate_cluster",
+    "simulate_nodes",
     "simulate_table",
     "write_cluster",
 ]

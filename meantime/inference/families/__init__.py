@@ -6,10 +6,12 @@ from meantime.inference.families.component_size import COMPONENT_SIZE
 from meantime.inference.families.constant import CONSTANT
 from meantime.inference.families.family import NEW as NEW
 from meantime.inference.families.family import Family as Family
+from meantime.inference.families.node_frailty import NODE_FRAILTY
 
 FAMILIES: dict[str, Family] = {
     "constant": CONSTANT,
     "component": COMPONENT,
     "component_gamma": COMPONENT_GAMMA,
     "component_size": COMPONENT_SIZE,
+    "node_frailty": NODE_FRAILTY,
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -12,6 +12,9 @@ from meantime.inference.designs import replace_failures, table_design
 from meantime.inference.exact import Exact
 from meantime.inference.geometry import Geometry
 from meantime.models import Layout, grid_of
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 NEW = "new"
 """Stands for a cluster that is not in the log, drawn from the population of clusters."""
@@ -61,6 +64,10 @@ class Family:
         not matter. None: a failure table with the dimensions that `layout` uses.
     replace
         ``(checked dataset, layout, values) -> dataset``: the same data with other outcomes, values (*outcome).
+    condensed
+        ``(layout, priors) -> (build, data)``: a function that builds a PyMC model with the same variables and, up to a
+        constant, the same density as the model itself, from data that are fewer, and those data by name. None: NUTS
+        samples the model itself.
     """
 
     check: Callable[[xr.Dataset], xr.Dataset] = check_table
@@ -72,6 +79,7 @@ class Family:
     log_likelihood: Callable[[Draws, Any], np.ndarray]
     replicate: Callable[[Draws, Any, np.random.Generator], np.ndarray]
     predict: Callable[[xr.Dataset, Any, np.ndarray, int | None, np.random.Generator], np.ndarray] | None = None
+    condensed: Callable[[Any, Any], tuple[Callable[[], "pm.Model"], dict[str, np.ndarray]]] | None = None
     exact: Exact | None = None
     design: Callable[[], xr.Dataset] | None = None
     replace: Callable[[xr.Dataset, Any, np.ndarray], xr.Dataset] = replace_failures

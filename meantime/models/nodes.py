@@ -99,12 +99,12 @@ class Nodes:
         """Return the same data with equal nodes counted together: a row a kind, and ``kind_nodes``, how many it has.
 
         Nodes of a cluster with the same exposure, failures and signals have the same likelihood, so nothing is
-        lost. (5,006 nodes of Los Alamos are of 288 kinds.) Kinds of no node fill the arrays up to a power of two, so
-        that data of about the same size reuse compiled code.
+        lost. (5,006 nodes of Los Alamos are of 288 kinds.) Kinds of no node fill the arrays up to a power of two,
+        64 at least, so that data of about the same size reuse compiled code.
         """
         rows = np.column_stack([self.cluster_of, self.failures, self.exposure, self.signals])
         _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-        spare = (1 << (len(first) - 1).bit_length()) - len(first)
+        spare = max(64, 1 << (len(first) - 1).bit_length()) - len(first)
         chosen = np.concatenate([first, np.zeros(spare, dtype=first.dtype)])
         data = {name: values[chosen] for name, values in self.observed().items()}
         return data | {"kind_nodes": np.concatenate([counts, np.zeros(spare)])}

@@ -41,7 +41,7 @@ def test_density_by_hand_and_by_kinds(table, signals):
     nodes, priors = nodes_of(data), NodeFrailtyPriors()
     kinds = nodes.kinds()
     assert kinds["kind_nodes"].sum() == 120
-    assert len(kinds["kind_nodes"]) == (128 if signals else 32)
+    assert len(kinds["kind_nodes"]) == (128 if signals else 64)
     whole = node_frailty(data, priors).compile_logp(**PLAIN)
     few = node_frailty_by_kind(nodes, priors).compile_logp(**PLAIN)
     rng = np.random.default_rng(8)

@@ -8,6 +8,7 @@ import xarray as xr
 from scipy.special import expit, logit
 
 from meantime.datasets.nodes import check_nodes
+from meantime.datasets.simulate import simulate_nodes
 from meantime.errors import InputError
 from meantime.inference.families.family import Draws, Family, Variables, repeat_sizes
 from meantime.inference.geometry import Geometry, length, unpack
@@ -123,6 +124,10 @@ def _condensed(nodes: Nodes, priors: NodeFrailtyPriors) -> "tuple[Callable[[], p
     return lambda: node_frailty_by_kind(nodes, priors), nodes.kinds()
 
 
+def _design() -> xr.Dataset:
+    return simulate_nodes(seed=1, nodes=200, exposure=np.where(np.arange(200) % 2, 200.0, 800.0))[0]
+
+
 def _complete(draws: Draws, nodes: Nodes, rng: np.random.Generator) -> Variables:
     """Return each cluster's mean rate over its nodes, and the mean share of lemons among them."""
     seeded = np.random.default_rng(int(rng.integers(2**63)))
@@ -179,4 +184,5 @@ NODE_FRAILTY = Family(
     replicate=_replicate,
     predict=_predict,
     condensed=_condensed,
+    design=_design,
 )

@@ -4,13 +4,14 @@ import sys
 
 from meantime.cli.app import app
 from meantime.cli.forecasts import demo, ettr, forecast, planner, report
-from meantime.cli.judging import calibrate, check, compare
+from meantime.cli.judging import backtest, calibrate, check, compare
 from meantime.cli.logs import fit, jobs
 from meantime.cli.plans import goodput, interval, mitigate, plan, simulate, spares
 from meantime.errors import MeantimeError
 
 __all__ = [
     "app",
+    "backtest",
     "calibrate",
     "check",
     "compare",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 _ORDER = (
-    *(demo, jobs, fit, compare, check, calibrate, forecast, report, planner),
+    *(demo, jobs, fit, compare, check, backtest, calibrate, forecast, report, planner),
     *(ettr, plan, interval, spares, mitigate, goodput, simulate),
 )
 app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback))  # as --help lists them

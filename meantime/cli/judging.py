@@ -1,7 +1,7 @@
-"""Commands that judge models: `compare`, `check` and `calibrate`."""
+"""Commands that judge models: `compare`, `check`, `backtest` and `calibrate`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ from meantime.cli.options import (
     Format,
     LogGpusPerNode,
     Mapping,
+    Paths,
     Rule,
     Seed,
     Timezone,
@@ -125,6 +126,55 @@ def check(
     pit = content["loo_pit_p_value"]
     named = "" if pit is None else f"; LOO-PIT uniform: p = {pit:.2g}"
     _show(content, columns, as_json=as_json, title=f"{content['model']} against its data{named}", rows=rows)
+
+
+@app.command()
+def backtest(
+    paths: Paths,
+    model: Annotated[str, typer.Option("--model", help="Name of a model that predicts rates.")] = "component_size",
+    over: Annotated[
+        Literal["job_size", "period"],
+        typer.Option("--over", help="Hold out the largest **job_size**s, or roll forward over **period**s."),
+    ] = "job_size",
+    hold: Annotated[int, typer.Option("--hold", min=1, help="How many sizes or periods to predict.")] = 1,
+    format: Format = "auto",
+    events: Events = None,
+    mapping: Mapping = None,
+    timezone: Timezone = None,
+    gpus_per_node: LogGpusPerNode = None,
+    rule: Rule = None,
+    period: Annotated[str, typer.Option("--period", help="Length of a period of a log, with --over period.")] = "7d",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Hold out the largest job sizes or the latest periods, predict them, and score beside plain rates.
+
+    Example: `meantime backtest log.csv --over job_size --hold 2`
+    """
+    from meantime import inference
+    from meantime.forecast import backtest_document
+
+    table = table_of(
+        paths,
+        format=format,
+        events=events,
+        mapping=mapping,
+        timezone=timezone,
+        gpus_per_node=gpus_per_node,
+        rule=rule,
+        period=period if over == "period" else None,
+    )
+    content = backtest_document(inference.backtest(table, model, over=over, hold=hold, seed=seed))
+    columns = {
+        "forecaster": ("forecaster", "text"),
+        "of": ("scope", "text"),
+        "coverage": ("coverage", "fraction"),
+        "log score": ("mean_log_score", "number"),
+        "CRPS": ("mean_crps", "number"),
+    }
+    probability = content["interval"]["probability"]
+    title = f"{hold} {over.replace('_', ' ')}s held out: coverage of {100 * probability:.0f} % intervals, mean scores"
+    _show(content, columns, as_json=as_json, title=title, rows=content["rows"])
 
 
 @app.command()

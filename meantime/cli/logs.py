@@ -155,6 +155,7 @@ def table_of(
     before: str = "10min",
     after: str = "5min",
     min_runtime: str = "0s",
+    period: str | None = None,
 ) -> "xr.Dataset":
     """Read logs or counts to one failure table."""
     from meantime.datasets import Log, failure_table, to_table
@@ -171,6 +172,7 @@ def table_of(
         after=after,
         rule=rule or "infrastructure",
         min_runtime=min_runtime,
+        period=period,
     )
 
 

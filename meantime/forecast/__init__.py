@@ -16,6 +16,7 @@ from meantime.forecast.information import information as information
 from meantime.forecast.information import information_of_fit as information_of_fit
 from meantime.forecast.information import information_of_gamma as information_of_gamma
 from meantime.forecast.interval_plan import plan_intervals as plan_intervals
+from meantime.forecast.judging import backtest_document as backtest_document
 from meantime.forecast.judging import calibrate_document as calibrate_document
 from meantime.forecast.judging import check_document as check_document
 from meantime.forecast.judging import compare_document as compare_document
@@ -66,6 +67,7 @@ __all__ = [
     "Throughput",
     "Uncertain",
     "as_text",
+    "backtest_document",
     "calibrate_document",
     "check_document",
     "checked_gpus",

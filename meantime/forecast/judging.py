@@ -1,4 +1,4 @@
-"""What judges a model, as plain values for JSON: comparisons, checks, calibration."""
+"""What judges a model, as plain values for JSON: comparisons, checks, calibration, back-tests."""
 
 from typing import Any
 
@@ -73,4 +73,44 @@ def calibrate_document(result: xr.Dataset) -> dict[str, Any]:
         "passed": bool(result.attrs["passed"]),
         "notes": notes,
         "rows": rows,
+    }
+
+
+def backtest_document(result: xr.Dataset) -> dict[str, Any]:
+    """Return what `meantime.inference.backtest` returns as the document ``meantime.backtest/1``."""
+    facts = {name: result.attrs[name] for name in ("model", "over", "hold", "seed")}
+    scores = ("coverage", "mean_log_score", "mean_crps")
+    rows = [
+        {
+            "forecaster": str(name),
+            "scope": str(scope),
+            **{score: finite(result[score].sel(forecaster=name, scope=scope)) for score in scores},
+        }
+        for scope in result["scope"].values
+        for name in result["forecaster"].values
+    ]
+    return {
+        "schema": "meantime.backtest/1",
+        "interval": describe(),
+        **facts,
+        "notes": list(result.attrs["notes"]),
+        "rows": rows,
+        "targets": [_target(result, index) for index in range(result.sizes["target"])],
+    }
+
+
+def _target(result: xr.Dataset, index: int) -> dict[str, Any]:
+    one = result.isel(target=index)
+    label = one[str(result.attrs["over"])].values
+    predictions = {
+        str(name): {key: finite(one[key].sel(forecaster=name)) for key in ("median", "lower", "upper", "pit")}
+        for name in result["forecaster"].values
+    }
+    return {
+        "cluster": str(one["cluster"].item()),
+        "component": str(one["component"].item()),
+        "label": str(label)[:10] if np.issubdtype(label.dtype, np.datetime64) else str(label),
+        "observed": int(one["observed"]),
+        "exposure_node_days": float(one["exposure"]),
+        "predictions": predictions,
     }

@@ -3,6 +3,7 @@
 PyMC and JAX are imported when a model is sampled, not before.
 """
 
+from meantime.inference.backtest import backtest as backtest
 from meantime.inference.calibrate import calibrate as calibrate
 from meantime.inference.check import check as check
 from meantime.inference.compare import compare as compare
@@ -17,6 +18,7 @@ from meantime.inference.storage import load_fit as load_fit
 from meantime.inference.storage import save_fit as save_fit
 
 __all__ = [
+    "backtest",
     "calibrate",
     "check",
     "compare",

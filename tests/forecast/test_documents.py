@@ -19,6 +19,7 @@ from meantime.forecast import (
     Throughput,
     Uncertain,
     as_text,
+    backtest_document,
     calibrate_document,
     check_document,
     cluster_goodput,
@@ -59,6 +60,25 @@ def comparison() -> xr.Dataset:
     numbers = {name: ("model", np.array([0.0, 0.5])) for name in columns} | {"bad_k": ("model", np.array([0, 2]))}
     attrs = {"good_k": 0.7, "observations": 32, "data_digest": "sha256:0", "notes": ["few"]}
     return xr.Dataset(numbers, coords={"model": ["a", "b"]}, attrs=attrs)
+
+
+def back_test() -> xr.Dataset:
+    """What `meantime.inference.backtest` returns, in its form."""
+    scores = ("median", "lower", "upper", "pit")
+    means = {name: (("forecaster", "scope"), [[0.5]]) for name in ("coverage", "mean_log_score", "mean_crps")}
+    return xr.Dataset(
+        {name: (("forecaster", "target"), [[0.5]]) for name in scores}
+        | {"observed": ("target", [3]), "exposure": ("target", [1e4])}
+        | means,
+        coords={
+            "forecaster": ["component"],
+            "scope": ["cells"],
+            "cluster": ("target", ["A"]),
+            "component": ("target", ["gpu"]),
+            "job_size": ("target", [64]),
+        },
+        attrs={"model": "component", "over": "job_size", "hold": 1, "seed": 0, "notes": ["a"]},
+    )
 
 
 def calibration() -> xr.Dataset:
@@ -107,6 +127,7 @@ def documents() -> dict[str, dict[str, Any]]:
         compare_document(comparison()),
         check_document(checked_fit()),
         calibrate_document(calibration()),
+        backtest_document(back_test()),
     ]
     return {content["schema"]: content for content in made}
 

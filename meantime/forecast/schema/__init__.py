@@ -14,11 +14,12 @@ from meantime.errors import InputError
 from meantime.files import write_text
 from meantime.forecast.schema.decisions import IntervalDocument, PlanDocument, SimulateDocument, SparesDocument
 from meantime.forecast.schema.forecasts import EttrDocument, ForecastDocument
-from meantime.forecast.schema.judging import CalibrateDocument, CheckDocument, CompareDocument
+from meantime.forecast.schema.judging import BacktestDocument, CalibrateDocument, CheckDocument, CompareDocument
 from meantime.forecast.schema.losses import GoodputDocument, MitigateDocument
 from meantime.forecast.schema.parts import Document
 
 DOCUMENTS: dict[str, type[Document]] = {
+    "meantime.backtest/1": BacktestDocument,
     "meantime.calibrate/1": CalibrateDocument,
     "meantime.check/1": CheckDocument,
     "meantime.compare/1": CompareDocument,

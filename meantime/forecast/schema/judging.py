@@ -76,3 +76,47 @@ class CalibrateDocument(Document):
     passed: bool
     notes: list[str]
     rows: list[CalibrateRow]
+
+
+class BacktestRow(Part):
+    """Mean scores of one forecaster, of cells or of the totals over components."""
+
+    forecaster: str
+    scope: Literal["cells", "totals"]
+    coverage: Probability | None
+    mean_log_score: float | None
+    mean_crps: NotNegative | None
+
+
+class Prediction(Part):
+    """Predicted failures: median, 90 % interval, and where what came lies in the predicted distribution."""
+
+    median: NotNegative | None
+    lower: NotNegative | None
+    upper: NotNegative | None
+    pit: Probability | None
+
+
+class BacktestTarget(Part):
+    """One count that was held out."""
+
+    cluster: str
+    component: str
+    label: str
+    observed: Annotated[int, Field(ge=0)]
+    exposure_node_days: NotNegative
+    predictions: dict[str, Prediction]
+
+
+class BacktestDocument(Document):
+    """What `meantime backtest --json` prints."""
+
+    schema_: Literal["meantime.backtest/1"] = Field(alias="schema")
+    interval: Convention
+    model: str
+    over: Literal["job_size", "period"]
+    hold: Annotated[int, Field(ge=1)]
+    seed: int
+    notes: list[str]
+    rows: list[BacktestRow]
+    targets: list[BacktestTarget]

@@ -180,6 +180,7 @@ def render(
             facts=_json(facts),
             script=Markup(script),
             script_hash=_hash(script),
+            library=_library(),
             library_style=Markup(_asset("uPlot.min.css")),
         )
     )
@@ -214,6 +215,12 @@ def _script() -> str:
 
 def _asset(name: str) -> str:
     return files("meantime.report").joinpath("assets", "uplot", name).read_text("utf-8").strip()
+
+
+def _library() -> str:
+    """Return the version of the chart library, as its file states it: ``"1.6.32"``."""
+    head = _asset("uPlot.iife.min.js").split("*/", 1)[0]
+    return head.rpartition("(v")[2].partition(")")[0]
 
 
 def _hash(script: str) -> str:

@@ -26,7 +26,7 @@ _FAINT = 23.0
 
 _ARCS = np.arange(65) * np.pi / 128
 LEVELS = np.unique(np.concatenate([np.sin(_ARCS) ** 2, [LOWER, 0.5, UPPER]]).round(15))
-"""Probabilities of the quantiles, closer together in the tails: a mean over them is that over the draws."""
+"""Probabilities of the quantiles that a page has, closer together in the tails, where they are far apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The page's JavaScript against the Python that it stands for: the same hazards must give the same figures."""
 
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -115,21 +116,35 @@ def outcomes(page: Any, sizes: list[int], **changes: Any) -> list[dict[str, dict
     return page.evaluate(asked, [sizes, changes])
 
 
-@pytest.mark.parametrize(("interval", "near"), [("1h", 1e-6), ("optimal", 1e-5)])
-def test_page_and_forecast_give_the_same_figures(page: Any, size_fit: xr.DataTree, interval: str, near: float) -> None:
-    """A best interval is the top of a flat curve, which both sides find to about 0.1 %: so 1e-5 there."""
-    plan = Plan(checkpoint_interval=interval, queue="10min", detection="30s")
-    want = forecast(size_fit, SIZES, plan)
-    changes = {"optimal": interval == "optimal", "interval": 60, "queue": 10, "detection": 0.5}
-    found = outcomes(page, SIZES, **changes)
-    for place, gpus in enumerate(SIZES):
-        for name, variable in FORMS.items():
-            for figure in ("median", "lower", "upper"):
-                expected = float(want[variable].sel(gpus=gpus, figure=figure))
-                assert found[place][name][figure] == pytest.approx(expected, rel=near), (gpus, name, figure)
+def agree(found: dict[str, Any], want: xr.Dataset, names: Iterable[str]) -> None:
+    """Median and bounds of the page are those of a forecast, to a millionth."""
+    for name, figure in itertools.product(names, ("median", "lower", "upper")):
+        expected = float(want[FORMS[name]].sel(figure=figure))
+        assert found[name][figure] == pytest.approx(expected, rel=1e-6), (int(want["gpus"]), name, figure)
+
+
+def test_page_and_forecast_give_the_same_figures(page: Any, size_fit: xr.DataTree) -> None:
+    want = forecast(size_fit, SIZES, Plan(checkpoint_interval="1h", queue="10min", detection="30s"))
+    for found, gpus in zip(
+        outcomes(page, SIZES, optimal=False, interval=60, queue=10, detection=0.5), SIZES, strict=True
+    ):
+        agree(found, want.sel(gpus=gpus), FORMS)
         mean = float(want["ettr"].sel(gpus=gpus, figure="mean"))
-        assert found[place]["ettr"]["mean"] == pytest.approx(mean, rel=1e-3)
-        assert found[place]["chosen"] == pytest.approx(float(want["chosen_interval"].sel(gpus=gpus)), rel=0.003)
+        assert found["ettr"]["mean"] == pytest.approx(mean, rel=1e-2)
+
+
+def test_best_interval_is_as_good_as_that_of_a_forecast(page: Any, size_fit: xr.DataTree) -> None:
+    """The mean ETTR has a flat top, found to about 0.1 % of the interval; there the figures agree to a millionth."""
+    best = forecast(size_fit, SIZES, Plan(queue="10min"))
+    found = outcomes(page, SIZES, queue=10)
+    chosen = [f"{one['chosen'] * 3600!r}s" for one in found]  # in full: rounded up, it would leave an empty segment
+    there = forecast(size_fit, SIZES, Plan(queue="10min", checkpoint_interval=chosen))
+    for place, gpus in enumerate(SIZES):
+        own = there.sel(gpus=gpus).isel(interval=place)
+        agree(found[place], own, set(FORMS) - {"interval"})
+        agree(found[place], best.sel(gpus=gpus), ["interval"])
+        top = float(best["ettr"].sel(gpus=gpus, figure="mean"))
+        assert float(own["ettr"].sel(figure="mean")) == pytest.approx(top, rel=1e-5), gpus
 
 
 def test_luck_of_one_run(page: Any, size_fit: xr.DataTree) -> None:
@@ -144,6 +159,17 @@ def test_luck_of_one_run(page: Any, size_fit: xr.DataTree) -> None:
             width = float(figures.sel(figure="upper") - figures.sel(figure="lower"))
             for figure in ("median", "lower", "upper"):
                 assert abs(found[place][name][figure] - float(figures.sel(figure=figure))) < 0.05 * width, (gpus, name)
+
+
+def test_runs_without_hope_do_not_stop_the_page(page: Any, size_fit: xr.DataTree) -> None:
+    """No checkpoint in 10 days: on 8,192 GPUs one try in e^100 succeeds. One segment, so the time is exponential."""
+    small, large, lost = outcomes(page, [1024, 8192, 1_000_000], optimal=False, interval=43_200, productive=10)
+    plan = Plan(checkpoint_interval="30d", productive="10d")
+    want = forecast(size_fit, [1024], plan)["days_to_finish"].isel(gpus=0)
+    assert small["days"]["median"] == pytest.approx(float(want.sel(figure="median")), rel=0.25)
+    assert large["days"]["upper"] / large["days"]["lower"] > np.log(20) / -np.log(0.95)
+    assert lost["ettr"]["median"] == np.finfo(float).tiny
+    assert lost["days"]["lower"] == np.inf
 
 
 def test_measures_as_mitigate_prices_them(page: Any, size_fit: xr.DataTree) -> None:

@@ -45,6 +45,17 @@ def test_its_policy_allows_its_script_alone(hostile_fit: xr.DataTree) -> None:
     assert not re.search(r'\s(?:src|srcset|action|on\w+)="', html.split("<script")[0])
 
 
+def test_the_chart_library_is_named_with_its_version_and_licence(size_fit: xr.DataTree) -> None:
+    root = Path(__file__).parents[3]
+    licence = (root / "meantime/report/assets/uplot/LICENSE").read_text("utf-8")
+    version = re.search(r"uPlot (\d+\.\d+\.\d+)", (root / "NOTICE").read_text("utf-8"))
+    html = render(size_fit)
+    assert version
+    assert f"leeoniya/uPlot (v{version[1]})" in html
+    assert f"Charts are drawn by uPlot {version[1]}, copyright 2022 Leon Sorokin, MIT licence." in html
+    assert "Copyright (c) 2022 Leon Sorokin" in licence
+
+
 def test_the_same_fit_gives_the_same_page(size_fit: xr.DataTree) -> None:
     assert render(size_fit) == render(size_fit)
 

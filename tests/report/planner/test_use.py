@@ -149,7 +149,7 @@ def test_measures_are_compared_with_the_plan(watch: Watch) -> None:
     watch.frame()
     assert watch.page.is_visible("#pool")
     assert watch.page.is_visible("#blocking")
-    assert f"without measures {queued}" in watch.text("ettr-note")
+    assert f"plan alone {queued}" in watch.text("ettr-note")
     assert float(watch.text("ettr")) > float(queued)
     assert "The measures make it" in watch.text("sentence")
     assert watch.text("spares-hint") == "64 GPUs stand by idle."

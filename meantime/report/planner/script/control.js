@@ -12,7 +12,7 @@ function scaleOf(kind, low, high, multiple) {
     return {
       last,
       value: (position) => whole(2 ** ((start + position) / 8)),
-      position: (value) => 8 * Math.log2(value) - start,
+      position: (value) => (value >= high ? last : 8 * Math.log2(value) - start),
     };
   }
   if (kind === "linear") {

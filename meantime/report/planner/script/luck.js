@@ -2,6 +2,7 @@
 
 const RUNS = 1000;
 const MANY = 200;
+const SIMULATED = 1000;
 
 // Mirror the binary digits of a whole number at the point: evenly spread over (0, 1).
 function vanDerCorput(number) {
@@ -66,6 +67,23 @@ function simulateRun(hazard, plan, random) {
   }
 }
 
+// Gamma variate with mean 1 (Marsaglia and Tsang 2000), for shapes of at least about 1.
+function gammaOf(shape, random) {
+  const d = Math.max(shape, 1) - 1 / 3;
+  for (;;) {
+    const x = normalQuantile(random());
+    const v = (1 + x / Math.sqrt(9 * d)) ** 3;
+    if (v > 0 && Math.log(random()) < x * x / 2 + d * (1 - v + Math.log(v))) return v * d / (d + 1 / 3);
+  }
+}
+
+// Failures that a run meets on average, those within restarts included.
+function failuresOf(hazard, plan) {
+  const { full, length, last } = cut(plan.interval, plan.productive);
+  const striking = full * Math.expm1(hazard * (length + plan.write)) + Math.expm1(hazard * (last + plan.write));
+  return striking + (striking + 1) * Math.expm1(hazard * plan.restart);
+}
+
 // Wall-clock hours of single runs, in ascending order. Hazards and plans are spread evenly over the posterior;
 // where failures are many the lost time is close to a Gamma distribution with its exact mean and variance.
 function singleRuns(hazardAt, planAt, seed) {
@@ -81,10 +99,10 @@ function singleRuns(hazardAt, planAt, seed) {
     const shape = lost * lost / variance;
     if (Number.isFinite(shape) && shape >= MANY) {
       runs[i] = least + lost * (1 - 1 / (9 * shape) + SCORES[i] / (3 * Math.sqrt(shape))) ** 3;
-    } else if (Number.isFinite(mean) && shape < MANY) {
+    } else if (failuresOf(hazard, plan) <= SIMULATED) {
       runs[i] = simulateRun(hazard, plan, random);
     } else {
-      runs[i] = mean;
+      runs[i] = Number.isFinite(shape) ? least + lost * gammaOf(shape, random) : Infinity;
     }
   }
   return runs.sort();

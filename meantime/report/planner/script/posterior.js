@@ -9,6 +9,7 @@ function quantile(ordered, probability) {
   const place = probability * (ordered.length - 1);
   const below = Math.floor(place);
   const above = Math.min(below + 1, ordered.length - 1);
+  if (ordered[above] === ordered[below]) return ordered[below];
   return ordered[below] + (place - below) * (ordered[above] - ordered[below]);
 }
 
@@ -22,9 +23,7 @@ function makePosterior(tables) {
     const component = Math.floor(i / draws) % nComponents;
     logs[i] = lows[component] + steps[component] * codes[i];
   }
-  const weights = levels.map((level, i) => (
-    ((levels[i + 1] ?? 1) - (levels[i - 1] ?? 0)) / 2
-  ));
+  const weights = levels.map((_, i) => ((levels[i + 1] ?? 1) - (levels[i - 1] ?? 0)) / 2);
   const place = (probability) => levels.findIndex((level) => Math.abs(level - probability) < 1e-12);
 
   // The stored sizes between which a size lies, and where; rates follow a line in the logarithms between them.

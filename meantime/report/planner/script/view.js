@@ -91,7 +91,7 @@ function update() {
 }
 
 function showCards(now, without) {
-  const was = (text) => (without ? `\nwithout measures ${text}` : "");
+  const was = (text) => (without ? `\nplan alone ${text}` : "");
   byId("ettr").textContent = fraction(now.ettr.median);
   byId("ettr-note").textContent = range(now.ettr, fraction) + was(without && fraction(without.ettr.median));
   byId("mttf").textContent = duration(now.mttf.median);
@@ -106,21 +106,23 @@ function showCards(now, without) {
     : "The largest job of the data is not known: the forecast counts as extrapolated.";
   byId("legend-without").hidden = !without;
   byId("legend-beyond").hidden = facts.largest_job_gpus >= bounds.gpus.max;
-  byId("legend-plan").textContent = without ? "With the measures" : "This plan";
+  byId("legend-plan").textContent = without ? "With measures" : "This plan";
   readout(null);
 }
 
 function sentenceOf(now, without) {
   const probability = Math.round(100 * facts.interval.probability);
+  const done = now.days.median <= 1e6
+    ? `take ${daysText(now.days.median)} days (${probability} %: ${range(now.days, daysText)}).`
+    : "do not get done: failures come before anything lasts.";
   const words = [
-    `On ${gpusText(settings.gpus)}, ${settings.productive} days of work take `
-    + `${daysText(now.days.median)} days (${probability} %: ${range(now.days, daysText)}).`,
+    `On ${gpusText(settings.gpus)}, ${settings.productive} days of work ${done}`,
     `The job fails ${often(now.failures.median)}; with a checkpoint every ${duration(now.chosen)}, `
     + `${quantity(now.lost.median)} GPU-hours a day are lost.`,
   ];
   if (without) {
     const gain = without.days.median - now.days.median;
-    if (Number.isFinite(gain) && Math.abs(gain) >= 0.005) {
+    if (Math.abs(gain) >= 0.005 && Math.abs(gain) <= 1e6) {
       words.push(`The measures make it ${daysText(Math.abs(gain))} days ${gain > 0 ? "shorter" : "longer"}.`);
     }
   }

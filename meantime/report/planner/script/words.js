@@ -43,13 +43,14 @@ function duration(hours) {
 }
 
 function daysText(days) {
-  if (!Number.isFinite(days)) return NOTHING;
-  if (days >= 1e6) return quantity(days);
+  if (Number.isNaN(days)) return NOTHING;
+  if (days > 1e6) return days < Infinity ? `>1${SPACE}million` : "never";
   return days < 1000 ? three(days) : grouped(Math.round(days));
 }
 
 function range(figures, write) {
   const [lower, upper] = [write(figures.lower), write(figures.upper)];
+  if (lower === upper) return lower;
   const unit = (text) => text.split(SPACE)[1];
   const short = unit(lower) && unit(lower) === unit(upper) ? lower.split(SPACE)[0] : lower;
   return `${short} to ${upper}`;

@@ -49,6 +49,10 @@ def forecast(
     productive: Productive = "30d",
     gpus_per_node: GpusPerNode = 8,
     cluster: Cluster = None,
+    horizon: Annotated[
+        str | None,
+        typer.Option("--horizon", help="For a fit of over_time: the time ahead to average over, e.g. 90d."),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -74,7 +78,7 @@ def forecast(
         productive=productive,
         gpus_per_node=gpus_per_node,
     )
-    result = run_forecast(inference.load_fit(path), sizes, plan, cluster=cluster, seed=seed)
+    result = run_forecast(inference.load_fit(path), sizes, plan, cluster=cluster, horizon=horizon, seed=seed)
     if as_json:
         print(to_json(result), end="")
     elif as_csv:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from meantime.datasets import Log
 
 
+WEEK = "1w"
+"""Periods of a model of rates that move, unless told otherwise."""
+
+
 @app.command()
 def jobs(
     paths: Paths,
@@ -79,7 +83,7 @@ def fit(
     paths: Paths,
     output: Annotated[Path, typer.Option("--output", "-o", help="File of the fit (netCDF).", show_default=False)],
     model: Annotated[
-        str, typer.Option("--model", help="constant, component, component_gamma or component_size.")
+        str, typer.Option("--model", help="constant, component, component_gamma, component_size or over_time.")
     ] = "component_size",
     format: Format = "auto",
     events: Events = None,
@@ -91,6 +95,12 @@ def fit(
     before: Before = "10min",
     after: After = "5min",
     min_runtime: MinRuntime = "0s",
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period", help="Divide time into periods, such as 1w (which over_time takes).", rich_help_panel="Failures"
+        ),
+    ] = None,
     seed: Seed = 0,
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
     draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
@@ -120,7 +130,10 @@ def fit(
         before=before,
         after=after,
         min_runtime=min_runtime,
+        period=period or (WEEK if model == "over_time" else None),
     )
+    if period is not None and "period" not in table.dims:
+        raise InputError(f"--period {period}: what was read are counts without periods; expected a log of jobs")
     tree = inference.fit(
         table,
         model=model,

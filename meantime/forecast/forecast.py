@@ -15,6 +15,7 @@ from meantime.forecast.plan import DURATIONS, Plan
 from meantime.forecast.rates import checked_gpus, hazards_of, rates_of, summed
 from meantime.forecast.run import figures_of_size
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
+from meantime.units import Duration
 
 SCHEMA = "meantime.forecast/1"
 SEED = 0
@@ -42,6 +43,7 @@ def forecast(
     plan: Plan | None = None,
     *,
     cluster: str | None = None,
+    horizon: Duration | None = None,
     seed: int = SEED,
 ) -> xr.Dataset:
     """Forecast MTTF, ETTR and losses of jobs from a fit.
@@ -56,6 +58,10 @@ def forecast(
         The plan of the run; fields given as lists become dimensions too.
     cluster
         Cluster to forecast for, or ``"new"``; may be left out where the fit has one cluster.
+    horizon
+        For a fit of `over_time`: the time ahead, from the end of the data, that the forecast is for, such as
+        ``"90d"``; rates are averaged over it. Default: the rates of the last period. By period:
+        `meantime.forecast.forecast_periods`.
     seed
         Seed of every random draw. The figures of a size do not depend on the other sizes asked for.
 
@@ -67,9 +73,10 @@ def forecast(
     Raises
     ------
     InputError
-        If the sizes, the plan or the cluster cannot be used.
+        If the sizes, the plan, the cluster or the horizon cannot be used.
     """
-    return forecast_rates(rates_of(tree, gpus, cluster=cluster, seed=seed), plan, seed=seed)
+    rates = rates_of(tree, gpus, cluster=cluster, horizon=horizon, seed=seed)
+    return forecast_rates(rates, plan, seed=seed)
 
 
 def forecast_rates(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = SEED) -> xr.Dataset:

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
-from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS
+from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS, Duration
 
 MAX_GPUS = 10_000_000
 
@@ -49,7 +50,12 @@ def stated_rate(per_1000_node_days: float | Sequence[float] | np.ndarray, gpus: 
 
 
 def rates_of(
-    tree: xr.DataTree, gpus: int | Iterable[int], *, cluster: str | None = None, seed: int = 0
+    tree: xr.DataTree,
+    gpus: int | Iterable[int],
+    *,
+    cluster: str | None = None,
+    horizon: Duration | None = None,
+    seed: int = 0,
 ) -> xr.DataArray:
     """Draw the rates of jobs of given sizes from a fit, with what is recorded of the fit in their attributes.
 
@@ -61,6 +67,8 @@ def rates_of(
         Sizes of the job in GPUs.
     cluster
         Cluster of the fit, or ``"new"``; may be left out where the fit has one.
+    horizon
+        For a fit of `over_time`: the time ahead over which rates are averaged, such as ``"90d"``.
     seed
         Seed of what is drawn anew.
 
@@ -73,14 +81,18 @@ def rates_of(
     Raises
     ------
     InputError
-        If the sizes or the cluster cannot be used.
+        If the sizes, the cluster or the horizon cannot be used.
     """
     from meantime.inference import predict_rate, provenance
 
-    rate = predict_rate(tree, checked_gpus(gpus), cluster=cluster, seed=seed)
+    rate = predict_rate(tree, checked_gpus(gpus), cluster=cluster, horizon=horizon, seed=seed)
     record = provenance(tree)
-    kept = {key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record}
-    rate.attrs["model"] = json.dumps(kept | ({"cluster": cluster} if cluster else {}))
+    kept: dict[str, Any] = {
+        key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record
+    }
+    kept |= {"cluster": cluster} if cluster else {}
+    kept |= {"horizon": str(horizon)} if horizon is not None else {}
+    rate.attrs["model"] = json.dumps(kept)
     data = tree["fit_data"].attrs if "fit_data" in tree else {}
     if data.get("gpus_per_node"):
         rate.attrs["data_gpus_per_node"] = int(data["gpus_per_node"])

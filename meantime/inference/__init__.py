@@ -8,6 +8,7 @@ from meantime.inference.calibrate import calibrate as calibrate
 from meantime.inference.check import check as check
 from meantime.inference.compare import compare as compare
 from meantime.inference.fitting import fit as fit
+from meantime.inference.horizon import rate_over_time as rate_over_time
 from meantime.inference.nodes import node_posterior as node_posterior
 from meantime.inference.predict import posterior_predictive as posterior_predictive
 from meantime.inference.predict import predict_rate as predict_rate
@@ -28,6 +29,7 @@ __all__ = [
     "posterior_predictive",
     "predict_rate",
     "provenance",
+    "rate_over_time",
     "rebuild_model",
     "save_fit",
     "size_law",

@@ -1,27 +1,35 @@
 """Predictions from a fit: rates at any job size, and replicated counts."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
-from meantime.inference.families import FAMILIES, NEW
+from meantime.inference.families import FAMILIES
+from meantime.inference.families.family import repeat_sizes
+from meantime.inference.horizon import cluster_index, mean_ahead
 from meantime.inference.rebuild import family_of
 from meantime.inference.tree import as_outcome
+from meantime.units import Duration
 
 MAX_GPUS = 10**9
 
 
 def predict_rate(
-    tree: xr.DataTree, gpus: int | Sequence[int] | np.ndarray, *, cluster: str | None = None, seed: int = 0
+    tree: xr.DataTree,
+    gpus: int | Sequence[int] | np.ndarray,
+    *,
+    cluster: str | None = None,
+    horizon: Duration | None = None,
+    seed: int = 0,
 ) -> xr.DataArray:
     """Draw failure rates of jobs of given sizes from a fit.
 
     Rates of `component_size` follow each component's line over job size. A size whose power-of-two
     bucket had exposure keeps its cell deviation; any other size draws a new one, so that predictions
-    beyond the data are wider. The other models know no sizes: their rates are the same for all.
+    beyond the data are wider. The other models know no sizes: their rates are the same for all. Rates of
+    `over_time` are those of the last period of the data or, with a horizon, means over the time that follows.
 
     Parameters
     ----------
@@ -32,6 +40,8 @@ def predict_rate(
     cluster
         Which cluster. May be left out where the fit holds one. ``"new"`` is a cluster that is not in the
         log, drawn from the population of clusters.
+    horizon
+        For a fit of `over_time`: how far beyond the end of the data rates are averaged, such as ``"90d"``.
     seed
         Seed of what is drawn anew.
 
@@ -46,15 +56,19 @@ def predict_rate(
     ------
     InputError
         For a model that gives no rates of jobs, an unknown cluster, a size that is no positive whole
-        number, or a tree that is no fit.
+        number, a horizon where the model knows no time, or a tree that is no fit.
     """
     name, family, layout = family_of(tree)
     if family.predict is None:
         raise InputError(f"the model {name!r} gives no rates of jobs; fit one of {', '.join(_predicting())} for that")
     sizes = _sizes(gpus)
-    index = _cluster_index(cluster, layout)
+    index = cluster_index(cluster, layout)
     posterior = tree["posterior"].to_dataset()
-    rate = family.predict(posterior, layout, sizes, index, np.random.default_rng([seed, 2]))
+    rng = np.random.default_rng([seed, 2])
+    if horizon is None:
+        rate = family.predict(posterior, layout, sizes, index, rng)
+    else:
+        rate = repeat_sizes(mean_ahead(name, family, layout, posterior, index, horizon, rng), sizes)
     attrs = {"units": "failures per node-day", "largest_job_gpus": int(tree["fit_data"].attrs["largest_job_gpus"])}
     return xr.DataArray(
         rate.reshape(-1, *rate.shape[2:]),
@@ -99,14 +113,3 @@ def _sizes(gpus: int | Sequence[int] | np.ndarray) -> np.ndarray:
 
 def _predicting() -> list[str]:
     return [name for name, family in FAMILIES.items() if family.predict is not None]
-
-
-def _cluster_index(cluster: str | None, layout: Any) -> int | None:
-    if cluster in layout.clusters:
-        return layout.clusters.index(str(cluster))
-    if cluster is None and len(layout.clusters) == 1:
-        return 0
-    if cluster == NEW:
-        return None
-    given = "no cluster was named" if cluster is None else f"there is no cluster {cluster!r}"
-    raise InputError(f"{given}; choose one of {', '.join(layout.clusters)}, or {NEW!r} for one that is not in the log")

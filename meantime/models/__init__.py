@@ -20,12 +20,18 @@ from meantime.models.node_frailty import NodeFrailtyPriors as NodeFrailtyPriors
 from meantime.models.node_frailty import node_frailty as node_frailty
 from meantime.models.nodes import Nodes as Nodes
 from meantime.models.nodes import nodes_of as nodes_of
+from meantime.models.over_time import OverTimePriors as OverTimePriors
+from meantime.models.over_time import over_time as over_time
 from meantime.models.registry import MODELS as MODELS
 from meantime.models.registry import ModelEntry as ModelEntry
 from meantime.models.registry import model_entry as model_entry
 from meantime.models.registry import priors_for as priors_for
+from meantime.models.time_grid import DAYS_PER_YEAR as DAYS_PER_YEAR
+from meantime.models.time_grid import TimeGrid as TimeGrid
+from meantime.models.time_grid import time_grid_of as time_grid_of
 
 __all__ = [
+    "DAYS_PER_YEAR",
     "MIN_CELL_VARIANCE",
     "MODELS",
     "REFERENCE_GPUS",
@@ -38,6 +44,8 @@ __all__ = [
     "ModelEntry",
     "NodeFrailtyPriors",
     "Nodes",
+    "OverTimePriors",
+    "TimeGrid",
     "component",
     "component_gamma",
     "component_size",
@@ -46,5 +54,7 @@ __all__ = [
     "model_entry",
     "node_frailty",
     "nodes_of",
+    "over_time",
     "priors_for",
+    "time_grid_of",
 ]

@@ -5,17 +5,20 @@ import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
 from meantime.models.grid import Grid
+from meantime.models.time_grid import TimeGrid
 
 DATA_DIMS = {
     "exposure_days": ("stratum",),
     "observed_failures": ("stratum", "component"),
     "cluster_of": ("stratum",),
     "doublings": ("stratum",),
+    "period_of": ("stratum",),
+    "step_years": ("step",),
 }
-"""Dimensions of the arrays of `Grid.observed`."""
+"""Dimensions of the arrays of `Grid.observed` and `TimeGrid.observed`."""
 
 
-def data_containers(grid: Grid) -> dict[str, TensorVariable]:
+def data_containers(grid: Grid | TimeGrid) -> dict[str, TensorVariable]:
     """Put the observed strata into the model as named data."""
     return {name: pm.Data(name, values, dims=DATA_DIMS[name]) for name, values in grid.observed().items()}
 

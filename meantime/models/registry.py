@@ -10,6 +10,7 @@ from meantime.models.component_gamma import ComponentGammaPriors, component_gamm
 from meantime.models.component_size import ComponentSizePriors, component_size
 from meantime.models.constant import ConstantPriors, constant
 from meantime.models.node_frailty import NodeFrailtyPriors, node_frailty
+from meantime.models.over_time import OverTimePriors, over_time
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -28,6 +29,7 @@ MODELS: dict[str, ModelEntry] = {
     "component_gamma": ModelEntry(component_gamma, ComponentGammaPriors),
     "component_size": ModelEntry(component_size, ComponentSizePriors),
     "node_frailty": ModelEntry(node_frailty, NodeFrailtyPriors),
+    "over_time": ModelEntry(over_time, OverTimePriors),
 }
 
 

@@ -94,7 +94,7 @@ def component_rates(tree: xr.DataTree, cluster: str) -> xr.DataArray:
     """Return the posterior rate of each component on one cluster, per node-day.
 
     Where the rate depends on job size it is averaged over sizes, weighted by the exposure of the
-    log, which makes it comparable with failures / node-days.
+    log, which makes it comparable with failures / node-days; where it moves, likewise over periods.
 
     Returns
     -------
@@ -105,6 +105,9 @@ def component_rates(tree: xr.DataTree, cluster: str) -> xr.DataArray:
     if "job_size" in rate.dims:
         weights = counts(tree)["exposure"].sel(cluster=cluster)
         rate = rate.weighted(weights).mean("job_size")
+    if "period" in rate.dims:
+        days = tree["fit_data"].to_dataset()["exposure"].sel(cluster=cluster)
+        rate = rate.weighted(days.sum([name for name in days.dims if name != "period"])).mean("period")
     if "component" not in rate.dims:
         rate = rate.expand_dims(component=["all"])
     return rate.stack(sample=("chain", "draw"), create_index=False).transpose("sample", "component")

@@ -7,6 +7,7 @@ from meantime.inference.families.constant import CONSTANT
 from meantime.inference.families.family import NEW as NEW
 from meantime.inference.families.family import Family as Family
 from meantime.inference.families.node_frailty import NODE_FRAILTY
+from meantime.inference.families.over_time import OVER_TIME
 
 FAMILIES: dict[str, Family] = {
     "constant": CONSTANT,
@@ -14,4 +15,5 @@ FAMILIES: dict[str, Family] = {
     "component_gamma": COMPONENT_GAMMA,
     "component_size": COMPONENT_SIZE,
     "node_frailty": NODE_FRAILTY,
+    "over_time": OVER_TIME,
 }

@@ -57,6 +57,10 @@ class Family:
         ``(posterior, layout, gpus, cluster, generator) -> (chain, draw, component, gpus)``: rates per
         node-day. `cluster` is the index of a cluster, or None for a new one. None where the model gives no
         rates of jobs; a layout whose family predicts has ``clusters`` and ``components``.
+    ahead
+        ``(posterior, layout, cluster, n_periods, bursts, generator) -> (chain, draw, component, n_periods)``: rates
+        of the periods that follow the data; `bursts` tells whether with each period's own deviation. None where
+        the model knows no time; a layout whose family looks ahead has ``periods`` and ``period_days``.
     exact
         How the posterior is known without sampling, if it is.
     design
@@ -80,6 +84,7 @@ class Family:
     replicate: Callable[[Draws, Any, np.random.Generator], np.ndarray]
     predict: Callable[[xr.Dataset, Any, np.ndarray, int | None, np.random.Generator], np.ndarray] | None = None
     condensed: Callable[[Any, Any], tuple[Callable[[], "pm.Model"], dict[str, np.ndarray]]] | None = None
+    ahead: Callable[[xr.Dataset, Any, int | None, int, bool, np.random.Generator], np.ndarray] | None = None
     exact: Exact | None = None
     design: Callable[[], xr.Dataset] | None = None
     replace: Callable[[xr.Dataset, Any, np.ndarray], xr.Dataset] = replace_failures

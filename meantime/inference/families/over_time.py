@@ -1,0 +1,142 @@
+"""`over_time` in inference: walks whitened in their own bases, continued into the future."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from meantime.inference.families.component import DIMS as COMPONENT_DIMS
+from meantime.inference.families.family import Draws, Family, Variables, repeat_sizes
+from meantime.inference.families.pooled import new_deviation
+from meantime.inference.geometry import Geometry, Shapes, length, unpack
+from meantime.inference.likelihood import negative_binomial_log_probability
+from meantime.inference.scales import to_log_scales
+from meantime.inference.walk_expansion import expand_walks
+from meantime.inference.walks import add_up, whiten_walks
+from meantime.models import DAYS_PER_YEAR, MIN_CELL_VARIANCE, OverTimePriors, TimeGrid, time_grid_of
+
+
+def _geometry(grid: TimeGrid, priors: OverTimePriors) -> Geometry:
+    n_clusters, n_components, n_steps = len(grid.clusters), len(grid.components), len(grid.periods) - 1
+    prior = {"mu_mean": float(np.log(priors.total_rate / n_components)), "mu_sd": priors.level_sd}
+    scales = {"sigma_component": priors.component_sd, "sigma_walk": priors.walk_sd, "sigma_cell": priors.cell_sd}
+    shapes: dict[str, tuple[int, ...]] = {"mu": (), "level": (n_components,), "walk_step": (n_clusters, n_steps)}
+    if n_clusters > 1:
+        scales["sigma_cluster"] = priors.cluster_sd
+        shapes["cluster_deviation"] = (n_clusters, n_components)
+    everything: dict[str, tuple[int, ...]] = {}
+    if several := n_components > 1:
+        scales["sigma_own"] = priors.own_sd
+        shapes["own_step"] = (n_clusters, n_components, n_steps)
+        everything["own"] = (n_components,)
+    names, spread = tuple(scales), priors.own_spread
+    everything_: Shapes = {"scales": (len(names),), **everything, **shapes}
+    work, found = expand_walks(grid, shapes, scales, spread, prior)
+
+    def to_values(z: Any, data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+        import jax.numpy as jnp
+
+        parts = unpack(z, everything_)
+        logs, jacobian = to_log_scales(parts["scales"], data["log_scales"])
+        log_of = dict(zip(names, logs, strict=True))
+        now = {name: jnp.exp(log) for name, log in log_of.items()}
+        transformed = {f"{name}_log__": log for name, log in log_of.items()}
+        if several:
+            precision = data["own_information"] + spread**-2
+            centre = data["own_information"] * data["log_own"] + spread**-2 * log_of["sigma_own"]
+            log_own = centre / precision + parts["own"] / jnp.sqrt(precision)
+            now["sigma_own_component"] = jnp.exp(log_own)
+            transformed["sigma_own_component_log__"] = log_own
+            jacobian = jacobian - 0.5 * jnp.log(precision).sum()
+        values, more = whiten_walks(jnp, {name: parts[name] for name in shapes}, now, data, prior)
+        return values | transformed, jacobian + more
+
+    data = {**work, "log_scales": np.log([found[name] for name in names])}
+    if several:
+        data |= {"own_information": found["own_information"], "log_own": np.log(found["sigma_own_component"])}
+    return Geometry(size=length(everything_), data=data, to_values=to_values)
+
+
+def _log_rate(draws: Draws) -> np.ndarray:
+    """Return the log rates, (chain, draw, cluster, component, period)."""
+    log_rate = draws["level"][..., None, :, None] + add_up(np, draws["walk_step"])[..., None, :]
+    if "cluster_deviation" in draws:
+        log_rate = log_rate + draws["cluster_deviation"][..., None]
+    return log_rate + add_up(np, draws["own_step"]) if "own_step" in draws else log_rate
+
+
+def _cell_weight(draws: Draws) -> np.ndarray:
+    return 1 / (draws["sigma_cell"] ** 2 + MIN_CELL_VARIANCE)[..., None, None]
+
+
+def _mean(draws: Draws, grid: TimeGrid) -> np.ndarray:
+    rate = np.exp(_log_rate(draws)).swapaxes(-1, -2)[..., grid.cluster_of, grid.period_of, :]
+    return grid.exposure[grid.cluster_of, grid.period_of][:, None] * rate
+
+
+def _complete(draws: Draws, grid: TimeGrid, rng: np.random.Generator) -> Variables:
+    return {"rate": (("cluster", "component", "period"), np.exp(_log_rate(draws)))}
+
+
+def _log_likelihood(draws: Draws, grid: TimeGrid) -> np.ndarray:
+    counts = grid.observed()["observed_failures"]
+    return negative_binomial_log_probability(counts, _mean(draws, grid), _cell_weight(draws))
+
+
+def _replicate(draws: Draws, grid: TimeGrid, rng: np.random.Generator) -> np.ndarray:
+    mean, weight = _mean(draws, grid), _cell_weight(draws)
+    return rng.poisson(mean * rng.standard_gamma(weight, mean.shape) / weight)
+
+
+def _predict(
+    posterior: xr.Dataset, grid: TimeGrid, gpus: np.ndarray, cluster: int | None, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the rates in the last period: those in which the future begins."""
+    return repeat_sizes(np.exp(_last(posterior, cluster, rng)), gpus)
+
+
+def _last(posterior: xr.Dataset, cluster: int | None, rng: np.random.Generator) -> np.ndarray:
+    """Return the log rates in the last period, (chain, draw, component)."""
+    level = posterior["level"].values
+    if cluster is None:
+        return level + new_deviation(posterior, rng)
+    return level + posterior["cluster_deviation"].values[:, :, cluster] if "cluster_deviation" in posterior else level
+
+
+def _ahead(
+    posterior: xr.Dataset, grid: TimeGrid, cluster: int | None, n_periods: int, bursts: bool, rng: np.random.Generator
+) -> np.ndarray:
+    """Walk on from the last period, each period with or without a deviation of its own."""
+    last = _last(posterior, cluster, rng)
+    width = np.sqrt(grid.period_days / DAYS_PER_YEAR)
+    common = posterior["sigma_walk"].values[..., None, None] * rng.standard_normal((*last.shape[:2], 1, n_periods))
+    steps = np.broadcast_to(common, (*last.shape, n_periods))
+    if "sigma_own_component" in posterior:
+        own = posterior["sigma_own_component"].values[..., None]
+        steps = steps + own * rng.standard_normal((*last.shape, n_periods))
+    rate = np.exp(last[..., None] + width * np.cumsum(steps, axis=-1))
+    if not bursts:
+        return rate
+    weight = _cell_weight({"sigma_cell": posterior["sigma_cell"].values})
+    return rate * rng.standard_gamma(weight, rate.shape) / weight
+
+
+OVER_TIME = Family(
+    layout=time_grid_of,
+    dims={
+        **COMPONENT_DIMS,
+        "sigma_walk": (),
+        "walk_step": ("cluster", "step"),
+        "sigma_own": (),
+        "sigma_own_component": ("component",),
+        "own_step": ("cluster", "component", "step"),
+        "sigma_cell": (),
+    },
+    geometry=_geometry,
+    complete=_complete,
+    log_likelihood=_log_likelihood,
+    replicate=_replicate,
+    predict=_predict,
+    ahead=_ahead,
+)

@@ -1,0 +1,142 @@
+r"""Closed-form whitening of random walks that are seen through counts.
+
+Near the posterior's bulk the likelihood of log rates is close to a Gaussian of weights D (expected counts,
+less where a period's own deviation blurs them) around working responses y. A walk is :math:`\sigma G \eta`, with
+:math:`\eta` standard normal steps and G what adds them up. Given the scale its posterior precision is
+:math:`1 + \sigma^2 G^T D G`, and in the basis of the eigenvectors of :math:`G^T D G` that is diagonal at every
+:math:`\sigma`: one decomposition before sampling serves all of it, and a draw costs two products with a
+matrix of periods x periods for each walk.
+
+The map goes down the hierarchy. The walk of a cluster comes first, with its components' levels and own
+walks eliminated; then the levels, with the own walks eliminated; then the own walks. Only the first is
+approximate: the components' information is not diagonal in one basis, and what stands off the diagonal
+is left out. As a change of variables the map is exact all the same; its Jacobian is closed.
+
+All functions take the array module (`numpy` or `jax.numpy`) first.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from meantime.inference.whitening import whiten_levels
+
+type Arrays = Mapping[str, Any]
+
+
+def prepare_walks(weight: np.ndarray, response: np.ndarray, step_years: np.ndarray) -> dict[str, np.ndarray]:
+    """Decompose the information of counts on walks.
+
+    Parameters
+    ----------
+    weight
+        Weight of each working response, shape (cluster, component, period); 0 without exposure.
+    response
+        Working log rates, the same shape.
+    step_years
+        Years of each step, shape (step,).
+
+    Returns
+    -------
+    dict
+        ``sum_*``: weights, first and basis products of the levels; ``own_*``: eigenvalues, eigenvectors and
+        projections of each own walk; ``walk_*``: those of the clusters' walks, levels eliminated.
+    """
+    width = np.sqrt(step_years)
+    adds = np.vstack([-np.triu(np.ones((len(width), len(width)))), np.zeros(len(width))]) * width
+    pulled = weight * response
+    own_value, own_vector = np.linalg.eigh(_inner(adds, weight))
+    own_value = np.clip(own_value, 0.0, None)
+    project = np.einsum("ckse,ckt,ts->cket", own_vector, weight, adds, optimize=True)
+    total = weight.sum(-1)
+    safe = np.where(total > 0, total, 1.0)
+    mean = pulled.sum(-1) / safe
+    first = np.einsum("ckt,ts->cks", weight, adds)
+    left = _inner(adds, weight) - first[..., :, None] * first[..., None, :] / safe[..., None, None]
+    walk_vector = np.linalg.eigh(left.sum(1))[1]
+    turned = np.einsum("cse,cksr->cker", walk_vector, left, optimize=True)
+    rest = np.einsum("ckt,ts,cse->cke", pulled - weight * mean[..., None], adds, walk_vector, optimize=True)
+    return {
+        "width": width,
+        "weight": weight,
+        "sum_weight": total,
+        "sum_pull": pulled.sum(-1),
+        "own_value": own_value,
+        "own_vector": own_vector,
+        "own_project": project,
+        "own_one": project.sum(-1),
+        "own_pull": np.einsum("cket,ckt->cke", project, response),
+        "walk_vector": walk_vector,
+        "walk_value": np.clip(np.einsum("cker,cre->cke", turned, walk_vector), 0.0, None),
+        "walk_pull": rest,
+    }
+
+
+def whiten_walks(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays) -> tuple[dict[str, Any], Any]:
+    """Map standard normals to the parameters of `over_time`, given its scales.
+
+    Parameters
+    ----------
+    xp
+        `numpy` or `jax.numpy`.
+    z
+        ``mu`` (), ``level`` (component,), with several clusters ``cluster_deviation`` (cluster, component),
+        ``walk_step`` (cluster, step) and, with several components, ``own_step`` (cluster, component, step).
+    scales
+        ``sigma_component``, with several clusters ``sigma_cluster``, ``sigma_walk`` and, with several
+        components, ``sigma_own_component`` (component,).
+    work
+        From `prepare_walks`.
+    prior
+        ``mu_mean`` and ``mu_sd``.
+
+    Returns
+    -------
+    tuple
+        Parameters by name, and the log Jacobian of the map.
+    """
+    several = "own_step" in z
+    variance = scales["sigma_own_component"][:, None] ** 2 if several else 0.0
+    seen = 1 + variance * work["walk_value"]
+    steps, jacobian = _steps(
+        xp, z["walk_step"], scales["sigma_walk"], (work["walk_value"] / seen).sum(1), (work["walk_pull"] / seen).sum(1),
+        work["walk_vector"], work["width"],
+    )  # fmt: skip
+    walk = add_up(xp, steps)
+    hidden = variance / (1 + variance * work["own_value"])
+    left = work["own_pull"] - xp.einsum("cket,ct->cke", work["own_project"], walk) if several else work["own_pull"]
+    weight = work["sum_weight"] - (hidden * work["own_one"] ** 2).sum(-1)
+    pull = work["sum_pull"] - (work["weight"] * walk[:, None]).sum(-1) - (hidden * work["own_one"] * left).sum(-1)
+    weight = xp.where(work["sum_weight"] > 0, xp.maximum(weight, 1e-12), 0.0)
+    response = pull / xp.where(weight > 0, weight, 1.0)
+    levels = {"counts": weight[:, None], "response": response[:, None]}
+    values, more = whiten_levels(xp, z, scales, levels, prior)
+    values, jacobian = {**values, "walk_step": steps}, jacobian + more
+    if several:
+        here = values["level"] + values.get("cluster_deviation", 0.0) + 0 * weight
+        left = left - here[..., None] * work["own_one"]
+        values["own_step"], more = _steps(
+            xp, z["own_step"], scales["sigma_own_component"][:, None], work["own_value"], left,
+            work["own_vector"], work["width"],
+        )  # fmt: skip
+        jacobian = jacobian + more
+    return values, jacobian
+
+
+def add_up(xp: Any, steps: Any) -> Any:
+    """Return walks that end at 0, from their steps along the last axis: one entry more."""
+    back = -xp.cumsum(steps[..., ::-1], axis=-1)[..., ::-1]
+    return xp.concatenate([back, xp.zeros_like(back[..., :1])], axis=-1)
+
+
+def _inner(adds: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return np.einsum("ts,...t,tr->...sr", adds, weight, adds, optimize=True)
+
+
+def _steps(xp: Any, z: Any, scale: Any, precision: Any, pull: Any, vector: Any, width: Any) -> tuple[Any, Any]:
+    """Return the steps of walks from standard normals in their basis, and the log Jacobian."""
+    total = 1 + scale**2 * precision
+    standard = z / xp.sqrt(total) + scale * pull / total
+    steps = xp.einsum("...se,...e->...s", vector, standard) * scale * width
+    return steps, xp.log(scale * width + 0 * z).sum() - 0.5 * xp.log(total).sum()

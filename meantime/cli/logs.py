@@ -97,9 +97,7 @@ def fit(
     min_runtime: MinRuntime = "0s",
     period: Annotated[
         str | None,
-        typer.Option(
-            "--period", help="Divide time into periods, such as 1w (which over_time takes).", rich_help_panel="Failures"
-        ),
+        typer.Option("--period", help="Divide time into periods: 1w (over_time does).", rich_help_panel="Failures"),
     ] = None,
     seed: Seed = 0,
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,

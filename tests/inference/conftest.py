@@ -5,7 +5,7 @@ import pytest
 
 from meantime.inference import fit
 
-from ..models.tables import small_table
+from ..models.tables import period_table, small_table
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +42,21 @@ def exact(table):
 
 
 @pytest.fixture(scope="session")
-def trees(sized, plain, pooled, exact):
-    """All four, by model."""
-    return {"component_size": sized, "component": plain, "component_gamma": pooled, "constant": exact}
+def moving():
+    """An `over_time` fit of two clusters, three components and ten months."""
+    return fit(period_table(), "over_time", seed=15, progress=False)
+
+
+@pytest.fixture(scope="session")
+def trees(sized, plain, pooled, exact, moving):
+    """One of each model of failure tables, by model."""
+    return {
+        "component_size": sized,
+        "component": plain,
+        "component_gamma": pooled,
+        "constant": exact,
+        "over_time": moving,
+    }
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from meantime.inference.geometry import shifted
 from meantime.inference.whitening import whiten_levels, whiten_lines
 from meantime.models import MODELS, priors_for
 
-from ..models.tables import TABLE_MODELS
+from ..models.tables import TABLE_MODELS, data_for
 
 
 def _geometry(name, table):
@@ -23,7 +23,7 @@ def _geometry(name, table):
 @pytest.mark.parametrize("clusters", [1, 2])
 @pytest.mark.parametrize("name", TABLE_MODELS)
 def test_log_jacobian(name, clusters, table, rng):
-    geometry = _geometry(name, table.isel(cluster=list(range(clusters))))
+    geometry = _geometry(name, data_for(name, table).isel(cluster=list(range(clusters))))
     with jax.enable_x64(True):
 
         def flat(z):

@@ -8,7 +8,7 @@ from meantime.errors import InputError
 from meantime.inference import posterior_predictive, predict_rate, rebuild_model
 from meantime.models import MODELS, ComponentSizePriors
 
-from ..models.tables import TABLE_MODELS
+from ..models.tables import TABLE_MODELS, data_for
 
 
 def _stacked(array):
@@ -131,7 +131,7 @@ def test_replicated_counts_look_like_the_observed(name, trees):
 
 @pytest.mark.parametrize("name", TABLE_MODELS)
 def test_rebuilt_models_are_equivalent(name, trees, table):
-    assert_equivalent_model(rebuild_model(trees[name]), MODELS[name].build(table))
+    assert_equivalent_model(rebuild_model(trees[name]), MODELS[name].build(data_for(name, table)))
 
 
 def test_rebuilding_keeps_priors(sized):

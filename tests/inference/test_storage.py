@@ -11,7 +11,7 @@ from meantime.inference import load_fit, provenance, save_fit
 from meantime.inference.provenance import digest
 
 
-@pytest.mark.parametrize("name", ["constant", "component", "component_gamma", "component_size"])
+@pytest.mark.parametrize("name", ["constant", "component", "component_gamma", "component_size", "over_time"])
 def test_round_trip(name, trees, tmp_path):
     path = tmp_path / "fit.nc"
     save_fit(trees[name], path)

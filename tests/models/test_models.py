@@ -19,7 +19,7 @@ from meantime.models import (
     priors_for,
 )
 
-from .tables import TABLE_MODELS, small_table
+from .tables import TABLE_MODELS, data_for, small_table
 
 PLAIN = {"mode": "FAST_COMPILE"}  # no machine code: these tests evaluate each graph a few times only
 
@@ -31,12 +31,12 @@ def table():
 
 @pytest.mark.parametrize("name", TABLE_MODELS)
 def test_prior_and_posterior_predictive_work(name, table):
-    model = MODELS[name].build(table)
+    model = MODELS[name].build(data_for(name, table))
     with model:
         prior = pm.sample_prior_predictive(20, random_seed=1, compile_kwargs=PLAIN)
     counts = prior["prior_predictive"]["failures"]
     assert counts.dims == ("chain", "draw", "stratum", "component")
-    assert counts.shape[2] == (8 if name == "component_size" else 2)
+    assert counts.shape[2] == {"component_size": 8, "over_time": 19}.get(name, 2)
     tree = prior["prior"].to_dataset()
     with model:
         again = pm.sample_posterior_predictive(tree, random_seed=1, progressbar=False, compile_kwargs=PLAIN)

@@ -6,6 +6,7 @@ from meantime.cli.app import app
 from meantime.cli.forecasts import demo, ettr, forecast, planner, report
 from meantime.cli.judging import backtest, calibrate, check, compare
 from meantime.cli.logs import fit, jobs
+from meantime.cli.measures import losses, quality, runs, sensitivity, training
 from meantime.cli.plans import goodput, interval, mitigate, plan, simulate, spares
 from meantime.errors import MeantimeError
 
@@ -22,18 +23,23 @@ __all__ = [
     "goodput",
     "interval",
     "jobs",
+    "losses",
     "main",
     "mitigate",
     "plan",
     "planner",
+    "quality",
     "report",
+    "runs",
+    "sensitivity",
     "simulate",
     "spares",
+    "training",
 ]
 
 _ORDER = (
-    *(demo, jobs, fit, compare, check, backtest, calibrate, forecast, report, planner),
-    *(ettr, plan, interval, spares, mitigate, goodput, simulate),
+    *(demo, jobs, quality, runs, losses, sensitivity, training, fit, compare, check, backtest, calibrate),
+    *(forecast, report, planner, ettr, plan, interval, spares, mitigate, goodput, simulate),
 )
 app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback))  # as --help lists them
 

@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
@@ -11,25 +11,35 @@ from meantime.cli.options import (
     After,
     AsJson,
     Before,
+    ByNode,
+    ClusterName,
+    Components,
     Events,
+    EventsFormat,
+    EventsMapping,
+    EventsOption,
+    Exposure,
     Format,
+    Inventory,
+    LogEnd,
     LogGpusPerNode,
+    LogStart,
     Mapping,
+    MinGpus,
     MinRuntime,
+    MinSeverity,
     Paths,
+    Period,
     ReaderOption,
     Rule,
+    Scan,
     Seed,
+    TaxonomyFile,
     Timezone,
     print_json,
 )
+from meantime.cli.reading import components_of, inventory_of, read_events, read_log, table_of, taxonomy_of
 from meantime.errors import InputError
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from meantime.datasets import Log
-
 
 WEEK = "1w"
 """Periods of a model of rates that move, unless told otherwise."""
@@ -43,36 +53,84 @@ def jobs(
     mapping: Mapping = None,
     option: ReaderOption = None,
     timezone: Timezone = None,
+    cluster: ClusterName = None,
     gpus_per_node: LogGpusPerNode = None,
+    events_format: EventsFormat = "auto",
+    events_mapping: EventsMapping = None,
+    events_option: EventsOption = None,
+    taxonomy: TaxonomyFile = None,
     rule: Rule = None,
     before: Before = "10min",
     after: After = "5min",
+    min_severity: MinSeverity = "high",
     min_runtime: MinRuntime = "0s",
+    min_gpus: MinGpus = 0,
+    components: Components = None,
+    period: Period = None,
+    log_start: LogStart = None,
+    log_end: LogEnd = None,
+    by_node: ByNode = False,
+    exposure: Exposure = "busy",
+    inventory: Inventory = None,
+    scan: Scan = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a log holds: rows used and quarantined, states, exposure, failures by size and component."""
+    import polars as pl
+
     from meantime.datasets import Log, describe, summarise
     from meantime.report.terminal import console, print_description, print_summary
 
-    log = _read(paths, format, mapping, timezone, gpus_per_node, option)
+    log = read_log(
+        paths,
+        format,
+        mapping,
+        timezone=timezone,
+        cluster=cluster,
+        gpus_per_node=gpus_per_node,
+        option=option,
+        taxonomy=taxonomy,
+        scan=scan,
+    )
+    checks = read_events(
+        events,
+        events_format,
+        events_mapping,
+        timezone=timezone,
+        option=events_option,
+        taxonomy=taxonomy,
+        scan=scan,
+    )
     if isinstance(log, Log) and log.kind != "jobs":
         content = describe(log)
         if as_json:
-            print_json(content)
+            print_json({"schema": "meantime.log/1", **content})
         else:
             print_description(content, console())
         return
     content = summarise(
         log,
-        _read_events(events, timezone),
+        checks,
+        rule=rule,
         gpus_per_node=gpus_per_node or 8,
         before=before,
         after=after,
-        rule=rule,
+        severity=min_severity,
         min_runtime=min_runtime,
+        min_gpus=min_gpus,
+        components=components_of(components),
+        period=period,
+        log_start=log_start,
+        log_end=log_end,
+        by_node=by_node,
+        exposure=exposure,
+        inventory=inventory_of(inventory),
+        taxonomy_table=taxonomy_of(taxonomy),
     )
+    if isinstance(log, pl.LazyFrame):
+        content["source"] = ", ".join(map(str, paths))
     if as_json:
-        print_json(content)
+        print_json({"schema": "meantime.jobs/1", **content})
         return
     print_summary(content, console())
     console(stderr=True).print("Next: meantime fit with the same options and --output fit.nc")
@@ -90,15 +148,26 @@ def fit(
     mapping: Mapping = None,
     option: ReaderOption = None,
     timezone: Timezone = None,
+    cluster: ClusterName = None,
     gpus_per_node: LogGpusPerNode = None,
+    events_format: EventsFormat = "auto",
+    events_mapping: EventsMapping = None,
+    events_option: EventsOption = None,
+    taxonomy: TaxonomyFile = None,
     rule: Rule = None,
     before: Before = "10min",
     after: After = "5min",
+    min_severity: MinSeverity = "high",
     min_runtime: MinRuntime = "0s",
-    period: Annotated[
-        str | None,
-        typer.Option("--period", help="Divide time into periods: 1w (over_time does).", rich_help_panel="Failures"),
-    ] = None,
+    min_gpus: MinGpus = 0,
+    components: Components = None,
+    period: Period = None,
+    log_start: LogStart = None,
+    log_end: LogEnd = None,
+    by_node: ByNode = False,
+    exposure: Exposure = "busy",
+    inventory: Inventory = None,
+    scan: Scan = None,
     seed: Seed = 0,
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
     draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
@@ -123,12 +192,26 @@ def fit(
         mapping=mapping,
         option=option,
         timezone=timezone,
+        cluster=cluster,
         gpus_per_node=gpus_per_node,
+        events_format=events_format,
+        events_mapping=events_mapping,
+        events_option=events_option,
+        taxonomy=taxonomy,
         rule=rule,
         before=before,
         after=after,
+        min_severity=min_severity,
         min_runtime=min_runtime,
+        min_gpus=min_gpus,
+        components=components,
         period=period or (WEEK if model == "over_time" else None),
+        log_start=log_start,
+        log_end=log_end,
+        by_node=by_node,
+        exposure=exposure,
+        inventory=inventory,
+        scan=scan,
     )
     if period is not None and "period" not in table.dims:
         raise InputError(f"--period {period}: what was read are counts without periods; expected a log of jobs")
@@ -145,76 +228,9 @@ def fit(
     inference.save_fit(tree, output)
     print_fit(tree, console())
     named = [str(name) for name in table["cluster"].values]
-    cluster = f" --cluster {shlex.quote(named[0])}" if len(named) > 1 else ""
+    chosen = f" --cluster {shlex.quote(named[0])}" if len(named) > 1 else ""
     print_command(
         f"Wrote {output}. Next: ",
-        f"forecast {shlex.quote(str(output))} --gpus 1024,16384,131072{cluster}",
+        f"forecast {shlex.quote(str(output))} --gpus 1024,16384,131072{chosen}",
         console(stderr=True),
     )
-
-
-def table_of(
-    paths: list[Path],
-    *,
-    format: str = "auto",
-    events: list[Path] | None = None,
-    mapping: Path | None = None,
-    option: list[str] | None = None,
-    timezone: str | None = None,
-    gpus_per_node: int | None = None,
-    rule: Literal["infrastructure", "interruption"] | None = None,
-    before: str = "10min",
-    after: str = "5min",
-    min_runtime: str = "0s",
-    period: str | None = None,
-) -> "xr.Dataset":
-    """Read logs or counts to one failure table."""
-    from meantime.datasets import Log, failure_table, to_table
-
-    log = _read(paths, format, mapping, timezone, gpus_per_node, option)
-    checks = _read_events(events, timezone)
-    if not isinstance(log, Log) or log.kind != "jobs":
-        return to_table(log)
-    return failure_table(
-        log,
-        checks,
-        gpus_per_node=gpus_per_node or 8,
-        before=before,
-        after=after,
-        rule=rule or "infrastructure",
-        min_runtime=min_runtime,
-        period=period,
-    )
-
-
-def _read(
-    paths: list[Path],
-    format: str,
-    mapping: Path | None,
-    timezone: str | None,
-    gpus_per_node: int | None,
-    option: list[str] | None,
-) -> "Log | xr.Dataset":
-    from meantime.datasets import read
-
-    extra: dict[str, Any] = dict(_named(text) for text in option or [])
-    return read(paths, format, mapping, timezone=timezone, gpus_per_node=gpus_per_node, **extra)
-
-
-def _read_events(paths: list[Path] | None, timezone: str | None) -> "Log | None":
-    from meantime.datasets import Log, read
-
-    if not paths:
-        return None
-    log = read(paths, timezone=timezone)
-    if not isinstance(log, Log) or log.kind != "events":
-        kind = log.kind if isinstance(log, Log) else "counts"
-        raise InputError(f"--events {paths[0]}: holds {kind}, no events; expected health checks or kernel logs")
-    return log
-
-
-def _named(text: str) -> tuple[str, int | str]:
-    name, found, value = text.partition("=")
-    if not (found and name.isidentifier()):
-        raise InputError(f"--option is {text!r}; expected NAME=VALUE, such as year=2025")
-    return name, int(value) if value.isdecimal() else value

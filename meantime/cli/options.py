@@ -46,6 +46,39 @@ Timezone = Annotated[
         "--timezone", help="Zone of times without one, e.g. US/Pacific; default UTC.", rich_help_panel="Reading"
     ),
 ]
+ClusterName = Annotated[
+    str | None,
+    typer.Option("--cluster", help="Name of the cluster where the log has none.", rich_help_panel="Reading"),
+]
+EventsFormat = Annotated[
+    str, typer.Option("--events-format", help="As --format, of the events.", rich_help_panel="Reading")
+]
+EventsMapping = Annotated[
+    Path | None,
+    typer.Option("--events-mapping", help="As --mapping, of the events.", rich_help_panel="Reading"),
+]
+EventsOption = Annotated[
+    list[str] | None,
+    typer.Option("--events-option", help="As --option, of the events.", rich_help_panel="Reading"),
+]
+TaxonomyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--taxonomy",
+        help="TOML file with components and Xids of your own: priorities, severities.",
+        rich_help_panel="Reading",
+    ),
+]
+Scan = Annotated[
+    bool | None,
+    typer.Option(
+        "--scan/--no-scan",
+        help="Scan Parquet that has the columns of the jobs table without reading it into memory; repeated rows are "
+        "then not looked for. Default: where it has 5 million rows or more.",
+        rich_help_panel="Reading",
+        show_default=False,
+    ),
+]
 GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, help="GPUs of a node.")]
 LogGpusPerNode = Annotated[
     int | None,
@@ -74,6 +107,60 @@ After = Annotated[
 MinRuntime = Annotated[
     str,
     typer.Option("--min-runtime", help="Failures of shorter attempts do not count.", rich_help_panel="Failures"),
+]
+MinSeverity = Annotated[
+    Literal["low", "high"],
+    typer.Option("--min-severity", help="Least severity of events that count.", rich_help_panel="Failures"),
+]
+MinGpus = Annotated[
+    int, typer.Option("--min-gpus", min=0, help="Smaller jobs do not count.", rich_help_panel="Failures")
+]
+Components = Annotated[
+    str | None,
+    typer.Option(
+        "--components",
+        help="The components wanted, comma separated; the rest is 'other'. Default: those that are seen.",
+        rich_help_panel="Failures",
+    ),
+]
+Period = Annotated[
+    str | None,
+    typer.Option("--period", help="Count by periods of this length, e.g. 7d.", rich_help_panel="Exposure"),
+]
+LogStart = Annotated[
+    str | None,
+    typer.Option(
+        "--log-start",
+        help="Start of the log (UTC): runtime before it does not count. Default: the first start.",
+        rich_help_panel="Exposure",
+    ),
+]
+LogEnd = Annotated[
+    str | None,
+    typer.Option(
+        "--log-end",
+        help="End of the log (UTC): running jobs are cut there. Default: the latest time.",
+        rich_help_panel="Exposure",
+    ),
+]
+ByNode = Annotated[
+    bool, typer.Option("--by-node", help="Count by node instead of job size.", rich_help_panel="Exposure")
+]
+Exposure = Annotated[
+    Literal["busy", "calendar"],
+    typer.Option(
+        "--exposure",
+        help="**busy**: node-days of jobs. **calendar**: node-days in service, busy or idle.",
+        rich_help_panel="Exposure",
+    ),
+]
+Inventory = Annotated[
+    Path | None,
+    typer.Option(
+        "--inventory",
+        help="For calendar exposure: table with node, and cluster, arrival, retirement where known.",
+        rich_help_panel="Exposure",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random draw.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -15,9 +15,15 @@ from meantime.datasets.describe import describe as describe
 from meantime.datasets.detect import FORMATS as FORMATS
 from meantime.datasets.detect import read as read
 from meantime.datasets.detect import to_table as to_table
+from meantime.datasets.documents import runs_document as runs_document
+from meantime.datasets.documents import sensitivity_document as sensitivity_document
+from meantime.datasets.documents import training_document as training_document
 from meantime.datasets.exposure import busy_exposure as busy_exposure
 from meantime.datasets.failure_table import failure_table as failure_table
 from meantime.datasets.goodput import goodput as goodput
+from meantime.datasets.inventory import read_inventory as read_inventory
+from meantime.datasets.large import is_large as is_large
+from meantime.datasets.large import scan_parquet as scan_parquet
 from meantime.datasets.ledger import attempt_ledger as attempt_ledger
 from meantime.datasets.ledger import measure_runs as measure_runs
 from meantime.datasets.lives import lives_table as lives_table
@@ -75,6 +81,7 @@ __all__ = [
     "goodput",
     "hit_probability",
     "incidents",
+    "is_large",
     "lives_table",
     "load_components",
     "load_mapping",
@@ -83,16 +90,21 @@ __all__ = [
     "read",
     "read_counts",
     "read_events",
+    "read_inventory",
     "read_sacct",
     "read_table",
     "read_training",
+    "runs_document",
     "save_mapping",
+    "scan_parquet",
     "score_attribution",
     "sensitivity",
+    "sensitivity_document",
     "stitch_runs",
     "summarise",
     "taxonomy",
     "to_table",
+    "training_document",
     "training_ledger",
     "training_samples",
     "with_signals",

@@ -29,6 +29,7 @@ def goodput(
     tolerance: Duration = TOLERANCE,
     total_gpus: int | None = None,
     gap: Duration = GAP,
+    **attribution: Any,
 ) -> dict[str, Any]:
     """Say where the GPU time of a cluster went.
 
@@ -42,7 +43,7 @@ def goodput(
         Longest time from the end of a preempted job to the start of the one that took its nodes.
     total_gpus
         GPUs of the cluster, for its utilisation. Default: not known.
-    gap
+    gap, **attribution
         See `meantime.datasets.runs.stitch_runs`: a restart may be a requeue or a resubmission.
 
     Returns
@@ -70,7 +71,7 @@ def goodput(
     if log.table.is_empty() or log.table["start"].null_count() == log.table.height:
         raise InputError(f"{log.source}: no job ran")
     edge = find_log_end(log.table, None)
-    attempts = stitch_runs(log, reported, gap=gap)
+    attempts = stitch_runs(log, reported, gap=gap, **attribution)
     most = round(seconds(lost, name="lost") * 1e6)
     runtime = (pl.coalesce("end", pl.lit(edge)) - pl.col("start")).dt.total_microseconds()
     ran = attempts.filter(pl.col("start").is_not_null() & (pl.col("n_gpus") > 0)).with_columns(

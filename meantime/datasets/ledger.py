@@ -92,6 +92,7 @@ def measure_runs(
     checkpoint_write: Duration = "0s",
     gap: Duration = GAP,
     over: Sequence[str] = OVER,
+    **attribution: Any,
 ) -> pl.DataFrame:
     """Measure every run of a log: its ledger, ETTR, queue, restarts and interruptions.
 
@@ -100,7 +101,7 @@ def measure_runs(
 
     Parameters
     ----------
-    jobs, events, gap, over
+    jobs, events, gap, over, **attribution
         As in `meantime.datasets.runs.stitch_runs`.
     restart, checkpoint_interval, checkpoint_write
         As in `attempt_ledger`.
@@ -115,7 +116,7 @@ def measure_runs(
         wallclock, the latter without the part ``unknown``; null for a run that never ran.
     """
     attempts = attempt_ledger(
-        stitch_runs(jobs, events, gap=gap, over=over),
+        stitch_runs(jobs, events, gap=gap, over=over, **attribution),
         restart=restart,
         checkpoint_interval=checkpoint_interval,
         checkpoint_write=checkpoint_write,

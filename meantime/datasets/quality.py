@@ -31,6 +31,7 @@ def check_quality(
     node_silence: Duration = "14d",
     longest: Duration = "30d",
     examples: int = EXAMPLES,
+    **attribution: Any,
 ) -> dict[str, Any]:
     """Look for what a log should not hold, and for what it lacks.
 
@@ -46,6 +47,9 @@ def check_quality(
         Longest believable runtime.
     examples
         Most rows to show for each finding.
+    **attribution
+        Which events explain the end of a job: ``before``, ``after``, ``severity`` and ``table`` of
+        `meantime.datasets.attribution.attribute`.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def check_quality(
         _check_start(ran, report)
         if reported is not None and "nodes" in ran.columns:
             _check_event_nodes(ran, reported, report)
-        _check_attribution(ran, reported, report)
+        _check_attribution(ran, reported, report, attribution)
     return {
         "source": log.source,
         "rows": {"read": log.rows_read, "used": table.height, "quarantined": log.quarantine.height},
@@ -193,11 +197,13 @@ def _check_event_nodes(ran: pl.DataFrame, events: pl.DataFrame, report: Report) 
     report("unknown nodes", names.cast({"events": pl.Int64}), events["node"].n_unique(), says)
 
 
-def _check_attribution(ran: pl.DataFrame, events: pl.DataFrame | None, report: Report) -> None:
+def _check_attribution(
+    ran: pl.DataFrame, events: pl.DataFrame | None, report: Report, attribution: dict[str, Any]
+) -> None:
     if ran["state"].null_count() == ran.height:
         return
     usable = events if events is not None and "nodes" in ran.columns else None
-    failed = attribute(ran, usable).filter("infrastructure")
+    failed = attribute(ran, usable, **attribution).filter("infrastructure")
     rows = failed.filter(pl.col("component") == UNATTRIBUTED)
     share = f" ({rows.height / failed.height:.0%})" if failed.height else ""
     says = f"{rows.height}{share} of {failed.height} failures of the infrastructure have no cause"

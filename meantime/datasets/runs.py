@@ -23,7 +23,9 @@ OVER = ("COMPLETED",)
 _CHAIN = ["cluster", "user", "name", "n_gpus"]
 
 
-def stitch_runs(jobs: Any, events: Any = None, *, gap: Duration = GAP, over: Sequence[str] = OVER) -> pl.DataFrame:
+def stitch_runs(
+    jobs: Any, events: Any = None, *, gap: Duration = GAP, over: Sequence[str] = OVER, **attribution: Any
+) -> pl.DataFrame:
     """Say to which run every attempt belongs, and how its time passed before and after its start.
 
     Parameters
@@ -38,6 +40,9 @@ def stitch_runs(jobs: Any, events: Any = None, *, gap: Duration = GAP, over: Seq
         Longest time from the end of a job to the submission of the one that goes on with its run.
     over
         States after which a run is over.
+    **attribution
+        Which events explain the end of a job: ``before``, ``after``, ``severity`` and ``table``, as `attribute` takes
+        them.
 
     Returns
     -------
@@ -53,7 +58,7 @@ def stitch_runs(jobs: Any, events: Any = None, *, gap: Duration = GAP, over: Seq
     table = log.table
     if table.is_empty():
         return table
-    marked = attribute(table, as_events(events)).with_row_index("__order")
+    marked = attribute(table, as_events(events), **attribution).with_row_index("__order")
     edge = find_log_end(table, None)
     owners = _link(_units(marked), round(seconds(gap, name="gap") * 1e6), over)
     attempts = marked.with_columns(_unit(marked).alias("__unit")).join(owners, on=["cluster", "__unit"], how="left")

@@ -34,6 +34,8 @@ from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR, format_seconds
 _FORECAST = ("MTTF", "checkpoint\nevery", "ETTR,\nexpected", "ETTR of\none run", "paper\nform")
 INTERVAL = f"median [{100 * PROBABILITY:.0f} % equal-tailed interval]"
 MOST_ROWS = 25
+NARROWEST = 12
+"""Characters to which a column of text may shrink."""
 
 
 _WRITERS = {
@@ -42,6 +44,7 @@ _WRITERS = {
     "amount": compact,
     "fraction": fraction,
     "odds": lambda value: odds(value).replace("under ", "<").replace("over ", ">"),
+    "share": share,
     "seconds": lambda value: "under 1 ms" if 0 < value < 1e-3 else format_seconds(value),
 }
 
@@ -134,6 +137,11 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
         out.print(visible(str(size_law(tree).attrs["sentence"])))
 
 
+def print_pairs(pairs: Iterable[tuple[str, str]], out: Console) -> None:
+    """Print names and values, one a line."""
+    out.print(_pairs(pairs))
+
+
 def print_summary(summary: Mapping[str, Any], out: Console) -> None:
     """Print what `meantime.datasets.summarise` returns."""
     out.print(_pairs(_account(summary)))
@@ -148,7 +156,7 @@ def print_summary(summary: Mapping[str, Any], out: Console) -> None:
         table = _table("Job sizes", "rates per 1,000 node-days")
         _columns(table, "GPUs up to", "attempts", "share", "GPU time", "node-days", "failures", "rate")
         for row in summary["sizes"]:
-            table.add_row(count(row["job_size"]), count(row["attempts"]), _share(row["share_of_attempts"]),
+            table.add_row(count(row["job_size"]), _cell(row["attempts"], "count"), _share(row["share_of_attempts"]),
                           _share(row["share_of_gpu_time"]), three(row["node_days"]), count(row["failures"]),
                           _three(row["rate_per_1000_node_days"]))  # fmt: skip
         out.print(table)
@@ -160,14 +168,31 @@ def print_summary(summary: Mapping[str, Any], out: Console) -> None:
             table.add_row(visible(row["component"]), count(row["failures"]), count(row["co_occurring"]),
                           _three(row["rate_per_1000_node_days"]))  # fmt: skip
         out.print(table)
-    _print_remarks(summary, out)
+    for name in ("period", "node"):
+        if rows := summary[f"{name}s"]:
+            _print_along(name, rows, out)
+    print_remarks(summary, out)
+
+
+def _print_along(name: str, rows: Sequence[Mapping[str, Any]], out: Console) -> None:
+    shown = rows[:MOST_ROWS]
+    title = "Periods" if name == "period" else "Nodes with most failures"
+    table = _table(title, "rates per 1,000 node-days")
+    _columns(table, {"period": "from", "node": "node"}[name], "node-days", "failures", "rate")
+    for row in shown:
+        label = str(row[name])[:10] if name == "period" and str(row[name]).endswith("T00:00:00") else str(row[name])
+        table.add_row(visible(label), three(row["node_days"]), count(row["failures"]),
+                      _three(row["rate_per_1000_node_days"]))  # fmt: skip
+    out.print(table)
+    if len(rows) > len(shown):
+        out.print(f"and {len(rows) - len(shown)} periods more", style="dim")
 
 
 def print_description(content: Mapping[str, Any], out: Console) -> None:
     """Print what `meantime.datasets.describe` returns, of events, outages or lives."""
     pairs = [
         ("source", f"{content['source']} ({content['format']}, {content['kind']})"),
-        ("rows", _rows(content["rows"])),
+        ("rows", rows_text(content["rows"])),
     ]
     if content["first"]:
         pairs.append(("time", f"{content['first'][:16]} to {content['last'][:16]} UTC"))
@@ -179,7 +204,7 @@ def print_description(content: Mapping[str, Any], out: Console) -> None:
         for row in listed["rows"]:
             table.add_row(*(visible(_fact(value)) for value in row))
         out.print(table)
-    _print_remarks(content, out)
+    print_remarks(content, out)
 
 
 def _fact(value: str | float) -> str:
@@ -188,9 +213,13 @@ def _fact(value: str | float) -> str:
     return f"{value:,}" if isinstance(value, int) else quantity(value)
 
 
-def _print_remarks(content: Mapping[str, Any], out: Console) -> None:
+def print_remarks(content: Mapping[str, Any], out: Console) -> None:
+    """Print why rows are in quarantine, and the notes."""
     for row in content["rows"]["reasons"]:
         first = row["first"]
+        if first is None:
+            out.print(f"Quarantined: {row['rows']:,} x {visible(row['reason'])}", style="yellow")
+            continue
         out.print(
             f"Quarantined: {row['rows']:,} x {visible(row['reason'])} (first: {visible(str(first['file']))} "
             f"line {first['line']}: {visible(str(first['reason']))})",
@@ -223,8 +252,17 @@ def print_rows(
     table = _table(
         title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval" if two_lines else None
     )
-    for heading, (_, kind) in shown.items():
-        table.add_column(heading, justify="right", vertical="top", no_wrap=kind != "text")
+    for heading, (key, kind) in shown.items():
+        text = kind == "text"
+        longest = max((len(visible(str(row.get(key)))) for row in rows), default=0) if text else 0
+        table.add_column(
+            heading,
+            justify="left" if text else "right",
+            vertical="top",
+            no_wrap=not text,
+            min_width=min(longest, NARROWEST) or None,
+            overflow="fold" if text else "ellipsis",
+        )
     for row in rows:
         table.add_row(*(_cell(row.get(key), kind) for key, kind in shown.values()))
     out.print(table)
@@ -244,23 +282,27 @@ def _cell(value: Any, kind: str) -> str:
 def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     yield "source", f"{summary['source']} ({summary['format']})"
     if summary["rows"]["read"]:
-        yield "rows", _rows(summary["rows"])
+        yield "rows", rows_text(summary["rows"])
     if summary["jobs"] is not None:
         yield "jobs", f"{summary['jobs']:,} in {summary['attempts']:,} attempts on {', '.join(summary['clusters'])}"
+    elif summary["attempts"] is not None:
+        yield "attempts", f"{summary['attempts']:,} that count, on {', '.join(summary['clusters'])}"
     if summary["log_start"]:
         yield "time", f"{summary['log_start'][:16]} to {summary['log_end'][:16]} UTC"
     if exposure := summary["exposure"]:
         yield "exposure", f"{exposure['node_days']:,.0f} node-days of {exposure['gpus_per_node']} GPUs"
     if failures := summary["failures"]:
         rate = PER_1000_NODE_DAYS * failures["total"] / exposure["node_days"] if exposure["node_days"] else float("nan")
+        lost = f", and {failures['not_placed']:,} that have no place in the table" if failures["not_placed"] else ""
         yield (
             "failures",
             f"{failures['total']:,} by the rule '{failures['rule']}' ({failures['unattributed']:,} unattributed): "
-            f"{three(rate)} per 1,000 node-days",
+            f"{three(rate)} per 1,000 node-days{lost}",
         )
 
 
-def _rows(rows: Mapping[str, Any]) -> str:
+def rows_text(rows: Mapping[str, Any]) -> str:
+    """Account for rows: ``"8 read = 4 used + 1 steps folded + 3 quarantined"``."""
     folded = "".join(f" + {number:,} {kind} folded" for kind, number in rows["folded"].items())
     return f"{rows['read']:,} read = {rows['used']:,} used{folded} + {rows['quarantined']:,} quarantined"
 

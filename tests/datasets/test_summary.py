@@ -62,7 +62,7 @@ def test_exposure_sizes_and_components(summary: dict) -> None:
     assert sizes[16]["rate_per_1000_node_days"] == pytest.approx(1000)
     components = {row["component"]: (row["failures"], row["co_occurring"]) for row in summary["components"]}
     assert components == {"pcie": (1, 0), "infiniband_link": (0, 1), "unattributed": (1, 0)}
-    assert summary["failures"] == {"total": 2, "rule": "infrastructure", "unattributed": 1}
+    assert summary["failures"] == {"total": 2, "rule": "infrastructure", "unattributed": 1, "not_placed": 0}
     assert (summary["log_start"], summary["log_end"]) == ("2024-01-01T00:00:00+00:00", "2024-01-02T00:00:00+00:00")
 
 
@@ -81,7 +81,7 @@ def test_log_without_gpus_still_has_states(shared_data: Path) -> None:
 def test_log_without_states_uses_interruptions(shared_data: Path) -> None:
     mapping = {"job_id": "id", "attempt": "attempt", "n_gpus": "num_gpus", "start": "start_time", "end": "end_time"}
     out = summarise(read(shared_data / "philly_multi_gpu" / "attempts.csv", mapping=mapping))
-    assert out["failures"] == {"total": 1456, "rule": "interruption", "unattributed": 0}
+    assert out["failures"] == {"total": 1456, "rule": "interruption", "unattributed": 0, "not_placed": 0}
     assert out["jobs"] == 3034
     assert [row["state"] for row in out["states"]] == ["unknown"]
 

@@ -8,6 +8,21 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from meantime.datasets import (
+    Log,
+    check_quality,
+    describe,
+    goodput,
+    measure_runs,
+    read,
+    read_training,
+    runs_document,
+    sensitivity,
+    sensitivity_document,
+    summarise,
+    training_document,
+)
+from meantime.datasets.simulate import simulate_cluster
 from meantime.errors import InputError
 from meantime.forecast import (
     Budget,
@@ -109,7 +124,7 @@ def checked_fit() -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def documents() -> dict[str, dict[str, Any]]:
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     unsure = Plan(restart=Uncertain([60, 120, 600], unit="s"), checkpoint_interval="30min", queue=["0s", "5min"])
     work = Budget(work=1e9, throughput=Throughput(measured={1024: 1e4}, efficiency_per_doubling=0.95))
     mix = [JobClass(gpus=1024, running=2048), JobClass(gpus=4096, running=4096, priority=1, taken=0.5)]
@@ -129,7 +144,42 @@ def documents() -> dict[str, dict[str, Any]]:
         calibrate_document(calibration()),
         backtest_document(back_test()),
     ]
-    return {content["schema"]: content for content in made}
+    return {content["schema"]: content for content in [*made, *log_documents(tmp_path_factory.mktemp("log"))]}
+
+
+def log_documents(folder: Path) -> list[dict[str, Any]]:
+    """Documents of a small simulated log, as the commands of the same names print them."""
+    cluster = simulate_cluster(seed=4, n_jobs=1500, n_nodes=100, days=10, noise_high=0.05)
+    (folder / "training.jsonl").write_text(TRAINING)
+    cluster.events.write_csv(folder / "events.csv")
+    events = read(folder / "events.csv")
+    assert isinstance(events, Log)
+    measured = {
+        "jobs": summarise(cluster.jobs, events, period="7d"),
+        "log": describe(events),
+        "losses": goodput(cluster.jobs, events, total_gpus=800),
+        "quality": check_quality(cluster.jobs, events),
+    }
+    runs = measure_runs(cluster.jobs, events)
+    return [
+        *({"schema": f"meantime.{name}/1", **content} for name, content in measured.items()),
+        runs_document(runs, source="simulated", assumptions={"restart": 300.0}),
+        sensitivity_document(sensitivity(cluster.jobs, events, before=["5min", "30min"]), source="simulated"),
+        training_document(read_training(folder / "training.jsonl")),
+    ]
+
+
+TRAINING = """\
+{"time": 1704067200, "run": "a", "event": "run_start"}
+{"time": 1704067500, "run": "a", "event": "step", "step": 1}
+{"time": 1704070800, "run": "a", "event": "checkpoint_start", "step": 100}
+{"time": 1704070830, "run": "a", "event": "checkpoint_end", "step": 100}
+{"time": 1704072000, "run": "a", "event": "failure_detected"}
+{"time": 1704072300, "run": "a", "event": "restart_start"}
+{"time": 1704072540, "run": "a", "event": "restart_end", "step": 100}
+{"time": 1704075000, "run": "a", "event": "run_end"}
+not an event
+"""
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -15,6 +15,15 @@ from meantime.files import write_text
 from meantime.forecast.schema.decisions import IntervalDocument, PlanDocument, SimulateDocument, SparesDocument
 from meantime.forecast.schema.forecasts import EttrDocument, ForecastDocument
 from meantime.forecast.schema.judging import BacktestDocument, CalibrateDocument, CheckDocument, CompareDocument
+from meantime.forecast.schema.logs import (
+    JobsDocument,
+    LogDocument,
+    LossesDocument,
+    QualityDocument,
+    RunsDocument,
+    SensitivityDocument,
+    TrainingDocument,
+)
 from meantime.forecast.schema.losses import GoodputDocument, MitigateDocument
 from meantime.forecast.schema.parts import Document
 
@@ -27,10 +36,17 @@ DOCUMENTS: dict[str, type[Document]] = {
     "meantime.forecast/1": ForecastDocument,
     "meantime.goodput/1": GoodputDocument,
     "meantime.interval/1": IntervalDocument,
+    "meantime.jobs/1": JobsDocument,
+    "meantime.log/1": LogDocument,
+    "meantime.losses/1": LossesDocument,
     "meantime.mitigate/1": MitigateDocument,
     "meantime.plan/1": PlanDocument,
+    "meantime.quality/1": QualityDocument,
+    "meantime.runs/1": RunsDocument,
+    "meantime.sensitivity/1": SensitivityDocument,
     "meantime.simulate/1": SimulateDocument,
     "meantime.spares/1": SparesDocument,
+    "meantime.training/1": TrainingDocument,
 }
 """Every schema by its name and number."""
 

@@ -1,0 +1,177 @@
+"""How the commands that take logs read them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from meantime.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+    import xarray as xr
+
+    from meantime.datasets import Log
+
+
+def read_log(
+    paths: list[Path],
+    format: str,
+    mapping: Path | None,
+    *,
+    timezone: str | None,
+    cluster: str | None,
+    gpus_per_node: int | None,
+    option: list[str] | None,
+    taxonomy: Path | None = None,
+    scan: bool | None = False,
+) -> "Log | xr.Dataset | pl.LazyFrame":
+    """Read a log, or scan it if that is asked for (None: if it is large and can be scanned)."""
+    from meantime.datasets import is_large, read, scan_parquet
+
+    plain = format in ("auto", "table") and mapping is None
+    if scan or (scan is None and plain and is_large(paths)):
+        if not plain:
+            raise InputError("--scan takes the columns as they are; expected neither --mapping nor another --format")
+        return scan_parquet(paths)
+    extra: dict[str, Any] = dict(_named(text) for text in option or [])
+    if taxonomy is not None and "xids" not in extra and _takes_xids(paths, format, mapping):
+        extra["xids"] = taxonomy
+    return read(paths, format, mapping, timezone=timezone, cluster=cluster, gpus_per_node=gpus_per_node, **extra)
+
+
+def read_events(
+    paths: list[Path] | None,
+    format: str,
+    mapping: Path | None,
+    *,
+    timezone: str | None,
+    option: list[str] | None,
+    taxonomy: Path | None,
+    scan: bool | None = False,
+) -> "Log | pl.LazyFrame | None":
+    """Read events, or scan them."""
+    from meantime.datasets import Log, is_large, scan_parquet
+
+    if not paths:
+        return None
+    plain = format in ("auto", "events") and mapping is None
+    if scan is not False and plain and is_large(paths, "events"):
+        return scan_parquet(paths, "events")
+    log = read_log(
+        paths,
+        format,
+        mapping,
+        timezone=timezone,
+        cluster=None,
+        gpus_per_node=None,
+        option=option,
+        taxonomy=taxonomy,
+    )
+    if not isinstance(log, Log) or log.kind != "events":
+        kind = log.kind if isinstance(log, Log) else "counts"
+        raise InputError(f"--events {paths[0]}: holds {kind}, no events; expected health checks or kernel logs")
+    return log
+
+
+def table_of(
+    paths: list[Path],
+    *,
+    format: str = "auto",
+    events: list[Path] | None = None,
+    mapping: Path | None = None,
+    option: list[str] | None = None,
+    timezone: str | None = None,
+    cluster: str | None = None,
+    gpus_per_node: int | None = None,
+    events_format: str = "auto",
+    events_mapping: Path | None = None,
+    events_option: list[str] | None = None,
+    taxonomy: Path | None = None,
+    rule: Literal["infrastructure", "interruption"] | None = None,
+    before: str = "10min",
+    after: str = "5min",
+    min_severity: str = "high",
+    min_runtime: str = "0s",
+    min_gpus: int = 0,
+    components: str | None = None,
+    period: str | None = None,
+    log_start: str | None = None,
+    log_end: str | None = None,
+    by_node: bool = False,
+    exposure: Literal["busy", "calendar"] = "busy",
+    inventory: Path | None = None,
+    scan: bool | None = None,
+) -> "xr.Dataset":
+    """Read logs or counts to one failure table."""
+    import xarray as xr
+
+    from meantime.datasets import Log, failure_table, to_table
+
+    log = read_log(
+        paths,
+        format,
+        mapping,
+        timezone=timezone,
+        cluster=cluster,
+        gpus_per_node=gpus_per_node,
+        option=option,
+        taxonomy=taxonomy,
+        scan=scan,
+    )
+    if isinstance(log, xr.Dataset) or (isinstance(log, Log) and log.kind != "jobs"):
+        return to_table(log)
+    checks = read_events(
+        events, events_format, events_mapping, timezone=timezone, option=events_option, taxonomy=taxonomy, scan=scan
+    )
+    return failure_table(
+        log,
+        checks,
+        gpus_per_node=gpus_per_node or 8,
+        before=before,
+        after=after,
+        severity=min_severity,
+        rule=rule or "infrastructure",
+        min_runtime=min_runtime,
+        min_gpus=min_gpus,
+        period=period,
+        log_start=log_start,
+        log_end=log_end,
+        components=components_of(components),
+        by_node=by_node,
+        exposure=exposure,
+        inventory=inventory_of(inventory),
+        taxonomy_table=taxonomy_of(taxonomy),
+    )
+
+
+def taxonomy_of(path: Path | None) -> "pl.DataFrame | None":
+    """Give the taxonomy with what a file of the user changes; None without one."""
+    from meantime.datasets import load_components, taxonomy
+
+    return None if path is None else taxonomy(load_components(path))
+
+
+def inventory_of(path: Path | None) -> "pl.DataFrame | None":
+    """Read an inventory of nodes."""
+    from meantime.datasets import read_inventory
+
+    return None if path is None else read_inventory(path)
+
+
+def components_of(text: str | None) -> list[str] | None:
+    """Give the names of components as typed."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _takes_xids(paths: list[Path], format: str, mapping: Path | None) -> bool:
+    from meantime.datasets.detect import recognise
+    from meantime.datasets.formats import BY_NAME
+
+    name = recognise(paths[0], mapping)[0] if format == "auto" else format
+    return name in BY_NAME and "xids" in BY_NAME[name].takes
+
+
+def _named(text: str) -> tuple[str, int | str]:
+    name, found, value = text.partition("=")
+    if not (found and name.isidentifier()):
+        raise InputError(f"--option is {text!r}; expected NAME=VALUE, such as year=2025")
+    return name, int(value) if value.isdecimal() else value

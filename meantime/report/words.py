@@ -222,12 +222,14 @@ def _law(tree: xr.DataTree) -> str:
     ends = f"{signed(lower)} to {signed(upper)}"
     change = f"with each doubling of the job the rate of a node changes by {signed(median)}{SPACE}% ({ends})"
     if float(law["overall_negligible"]) >= _CERTAIN:
-        return f"Twice the nodes halve that time: {change}, which hardly matters."
-    if lower > 0:
-        return f"In larger jobs nodes fail more often, {change}: twice the nodes more than halve the time."
-    if upper < 0:
-        return f"In larger jobs nodes fail less often, {change}: twice the nodes do not quite halve the time."
-    return f"Whether twice the nodes halve that time the data do not decide: {change}."
+        verdict = f"Twice the nodes halve that time: {change}, which hardly matters."
+    elif lower > 0:
+        verdict = f"In larger jobs nodes fail more often, {change}: twice the nodes more than halve the time."
+    elif upper < 0:
+        verdict = f"In larger jobs nodes fail less often, {change}: twice the nodes do not quite halve the time."
+    else:
+        verdict = f"Whether twice the nodes halve that time the data do not decide: {change}."
+    return f"{verdict} {law.attrs['contradiction']}".strip()
 
 
 def _larger(forecasts: Mapping[str, xr.Dataset], plans: Mapping[str, Plan], sizes: Sequence[int]) -> str:

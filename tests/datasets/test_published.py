@@ -148,6 +148,13 @@ def test_rsc_mttf_states_the_contradiction():
     assert (rates["gpus"] == 8 * rates["nodes"]).all()
 
 
+def test_rsc_points_have_the_printed_mttf():
+    table = published.load_rsc_points()
+    nodes = table["job_size"] / 8
+    hours = 24 * table["exposure"].sum("cluster") / (nodes * table["failures"].sum(["cluster", "component"]))
+    np.testing.assert_allclose(hours, [1144.8, 7.9, 10.0], rtol=0.002)  # counts are whole: half of 1 in 308
+
+
 def test_rsc_sizes_and_states_are_statements_with_limits():
     sizes = published.load_rsc_job_sizes()
     assert set(sizes["relation"]) == {"above", "below", "equal"}

@@ -30,6 +30,7 @@ from meantime.datasets.published.rsc import (
     load_rsc_job_sizes,
     load_rsc_job_states,
     load_rsc_mttf,
+    load_rsc_points,
     load_rsc_rates,
 )
 from meantime.datasets.published.unicron import load_unicron
@@ -46,6 +47,7 @@ __all__ = [
     "load_rsc_lemon_causes",
     "load_rsc_lemon_signals",
     "load_rsc_mttf",
+    "load_rsc_points",
     "load_rsc_rates",
     "load_unicron",
 ]
@@ -55,6 +57,7 @@ _LOADERS: tuple[Callable[..., Any], ...] = (
     load_delta,
     load_rsc_rates,
     load_rsc_mttf,
+    load_rsc_points,
     load_rsc_job_states,
     load_rsc_job_sizes,
     load_rsc_cooccurrence,

@@ -1,4 +1,4 @@
-"""The demonstration: from published counts and from a simulated cluster's logs to forecasts and a report."""
+"""The demonstration: published counts and a simulated cluster's logs become forecasts, a report and a planner page."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from meantime.datasets.simulate import simulate_cluster, write_cluster
 from meantime.errors import InputError
 from meantime.forecast import Plan, forecast, to_json
 from meantime.inference import fit, save_fit
-from meantime.report import save_figures, write_report
+from meantime.report import save_figures, write_planner, write_report
 from meantime.report.terminal import console, print_command, print_fit, print_forecast
 
 GPUS = (1024, 4096, 16384, 65536, 131072)
@@ -22,7 +22,7 @@ _SHOWN = 6
 
 
 def run_demo(output: str | os.PathLike[str], *, seed: int = SEED, out: Console | None = None) -> list[Path]:
-    """Fit Llama 3's published interruptions and a simulated cluster's logs, forecast, and write a report.
+    """Fit Llama 3's published interruptions and a simulated cluster's logs, forecast, and write the pages.
 
     Parameters
     ----------
@@ -64,18 +64,20 @@ def run_demo(output: str | os.PathLike[str], *, seed: int = SEED, out: Console |
     result = forecast(cluster, GPUS, PLAN, seed=seed)
     print_forecast(result, out, title="Forecast for the simulated cluster")
 
-    with out.status("Writing the report and figures ..."):
+    with out.status("Writing the report, the planner page and figures ..."):
         save_fit(llama, folder / "llama3.nc")
         save_fit(cluster, folder / "fit.nc")
         to_json(result, folder / "forecast.json")
         report = write_report(cluster, folder / "report.html", gpus=GPUS, title="A simulated cluster", seed=seed)
+        planner = write_planner(cluster, folder / "planner.html", title="Planner: a simulated cluster", seed=seed)
         figures = save_figures(cluster, folder, gpus=GPUS, seed=seed)
     out.rule("Written", align="left")
-    written = [report, folder / "forecast.json", *figures, folder / "fit.nc", folder / "llama3.nc", *paths.values()]
+    data = [folder / name for name in ("forecast.json", "fit.nc", "llama3.nc")]
+    written = [report, planner, *figures, *data, *paths.values()]
     for path in written:
         out.print(f"  {path}")
     out.print("\nTry next:")
-    out.print(f"  open {report} in a browser")
+    out.print(f"  open {report} and {planner} in a browser")
     print_command("  ", f"jobs {paths['sacct']} --events {paths['events']}", out)
     print_command("  ", f"forecast {folder / 'fit.nc'} --gpus 24576 --restart 10min,1min --checkpoint-interval 1h", out)
     return written

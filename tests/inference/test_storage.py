@@ -9,6 +9,7 @@ import xarray as xr
 from meantime.errors import InputError
 from meantime.inference import load_fit, provenance, save_fit
 from meantime.inference.provenance import digest
+from meantime.inference.seal import seal
 
 
 @pytest.mark.parametrize("name", ["constant", "component", "component_gamma", "component_size", "over_time"])
@@ -62,10 +63,57 @@ def test_damaged_files(damage, plain, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_another_netcdf_file_is_no_fit(tmp_path):
+def test_every_flipped_bit_is_seen(exact, tmp_path):
+    path = tmp_path / "fit.nc"
+    save_fit(exact, path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(3)
+    places = [*range(0, len(content), len(content) // 300), *range(len(content) - 90, len(content))]
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"fit\.nc: (is damaged|no fit of meantime, or cut short)"):
+            load_fit(path)
+
+
+def test_a_fit_stays_a_file_of_netcdf(exact, tmp_path):
+    path = tmp_path / "fit.nc"
+    save_fit(exact, path)
+    with xr.open_dataset(path, group="posterior", engine="h5netcdf") as posterior:
+        np.testing.assert_array_equal(posterior["rate"], exact["posterior"]["rate"])
+
+
+def test_a_posterior_that_is_not_finite_is_neither_saved_nor_loaded(exact, tmp_path):
+    tree = exact.copy(deep=True)
+    tree["posterior"]["rate"][0, :3] = np.nan
+    with pytest.raises(InputError, match=r"values of rate in the posterior are not finite"):
+        save_fit(tree, tmp_path / "fit.nc")
+    tree.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    seal(tmp_path / "fit.nc")
+    with pytest.raises(InputError, match=r"fit\.nc: .* values of rate in the posterior are not finite"):
+        load_fit(tmp_path / "fit.nc")
+
+
+def test_a_folder_and_an_unreadable_file(exact, tmp_path):
+    with pytest.raises(InputError, match="is a folder"):
+        load_fit(tmp_path)
+    with pytest.raises(InputError, match=r"/proc/self/mem: (cannot be read|no fit)"):
+        load_fit("/proc/self/mem")  # reading it is an input/output error
+    for path in (None, 3):
+        with pytest.raises(InputError, match="expected the name of a file"):
+            load_fit(path)
+        with pytest.raises(InputError, match="expected the name of a file"):
+            save_fit(exact, path)
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_another_netcdf_file_is_no_fit(sealed, tmp_path):
     path = tmp_path / "other.nc"
     xr.Dataset({"x": ("t", np.arange(3))}).to_netcdf(path, engine="h5netcdf")
-    with pytest.raises(InputError, match="not a fit of meantime"):
+    if sealed:
+        seal(path)
+    with pytest.raises(InputError, match="no(t a)? fit of meantime"):
         load_fit(path)
 
 
@@ -74,6 +122,7 @@ def test_a_newer_format_is_refused(exact, tmp_path):
     tree.attrs["meantime"] = json.dumps({**provenance(exact), "schema": "meantime.fit/2"})
     path = tmp_path / "fit.nc"
     tree.to_netcdf(path, engine="h5netcdf")
+    seal(path)
     with pytest.raises(InputError, match=r"newer than meantime\.fit/1; upgrade meantime"):
         load_fit(path)
 

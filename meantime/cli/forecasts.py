@@ -59,6 +59,8 @@ def forecast(
 ) -> None:
     """Forecast MTTF, ETTR and the best checkpoint interval of jobs of given sizes from a fit.
 
+    Several durations of an option, comma separated, are compared.
+
     Example: `meantime forecast fit.nc --gpus 1024,16384,131072 --restart 5min,1min --checkpoint-write 30s`
     """
     from meantime import inference

@@ -1,6 +1,7 @@
 """Commands that read logs: `jobs` and `fit`."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +42,7 @@ from meantime.cli.options import (
 from meantime.cli.reading import components_of, inventory_of, read_events, read_log, table_of, taxonomy_of
 from meantime.errors import InputError
 
+INTERRUPTION = "interruption"
 WEEK = "1w"
 """Periods of a model of rates that move, unless told otherwise."""
 
@@ -79,7 +81,7 @@ def jobs(
     import polars as pl
 
     from meantime.datasets import Log, describe, summarise
-    from meantime.report.terminal import console, print_description, print_summary
+    from meantime.report.terminal import console, print_command, print_description, print_summary
 
     log = read_log(
         paths,
@@ -133,7 +135,9 @@ def jobs(
         print_json({"schema": "meantime.jobs/1", **content})
         return
     print_summary(content, console())
-    console(stderr=True).print("Next: meantime fit with the same options and --output fit.nc")
+    if content["failures"] is None:
+        return
+    print_command("Next: ", _next_fit(content), console(stderr=True))
 
 
 @app.command()
@@ -170,7 +174,7 @@ def fit(
     scan: Scan = None,
     seed: Seed = 0,
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
+    draws: Annotated[int, typer.Option("--draws", min=4, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
     tune: Annotated[int, typer.Option("--tune", min=1, help="Warm-up a chain.", rich_help_panel="Sampling")] = 500,
     allow_unconverged: Annotated[
         bool,
@@ -234,3 +238,13 @@ def fit(
         f"forecast {shlex.quote(str(output))} --gpus 1024,16384,131072{chosen}",
         console(stderr=True),
     )
+
+
+def _next_fit(content: dict[str, Any]) -> str:
+    """Write the fit of what was just read: the options as typed, and what the log needs besides."""
+    typed = [word for word in sys.argv[sys.argv.index("jobs") + 1 :] if word != "--json"] if "jobs" in sys.argv else []
+    if content["failures"]["rule"] == INTERRUPTION and INTERRUPTION not in typed:
+        typed += ["--rule", INTERRUPTION]
+    if not content["sizes"]:
+        typed += ["--model", "component"]
+    return shlex.join(["fit", *typed, "--output", "fit.nc"])

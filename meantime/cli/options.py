@@ -169,7 +169,7 @@ Cluster = Annotated[
     typer.Option("--cluster", help="Cluster to forecast for, or **new**; needed where the fit has several."),
 ]
 Gpus = Annotated[str, typer.Option("--gpus", help="Job sizes in GPUs, comma separated.", show_default=False)]
-_PLAN = "Plan (durations with a unit; several, comma separated, are compared)"
+_PLAN = "Plan (durations with a unit)"
 Restart = Annotated[str, typer.Option("--restart", help="Initialisation and loading.", rich_help_panel=_PLAN)]
 Write = Annotated[str, typer.Option("--checkpoint-write", help="Time a write blocks the job.", rich_help_panel=_PLAN)]
 Interval = Annotated[

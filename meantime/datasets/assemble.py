@@ -23,6 +23,7 @@ from meantime.datasets.fates import (
 from meantime.datasets.scan import Jobs
 from meantime.datasets.table import MAX_CELLS, build_table
 from meantime.errors import InputError
+from meantime.units import SECONDS_PER_HOUR
 
 
 def assemble(
@@ -102,8 +103,26 @@ def account_rows(opened: Jobs, census: Census) -> dict[str, Any]:
         "without_gpus": rows.get(WITHOUT_GPUS, 0),
         "below_min_gpus": rows.get(BELOW_MIN_GPUS, 0),
         "still_running": int(census.totals["running"].sum()),
+        "states": account_states(census.states),
         "notes": [] if log is None else list(log.notes),
     }
+
+
+def account_states(states: pl.DataFrame) -> list[dict[str, Any]]:
+    """Give the states of attempts as `meantime.datasets.summarise` does; nothing for a log without states."""
+    if states["state"].null_count() == states.height:
+        return []
+    attempts, time = int(states["attempts"].sum()), float(states["gpu_seconds"].sum())
+    return [
+        {
+            "state": row["state"] or "unknown",
+            "attempts": row["attempts"],
+            "share_of_attempts": row["attempts"] / attempts,
+            "gpu_hours": row["gpu_seconds"] / SECONDS_PER_HOUR,
+            "share_of_gpu_time": row["gpu_seconds"] / time if time > 0 else None,
+        }
+        for row in states.sort(["attempts", "state"], descending=[True, False]).iter_rows(named=True)
+    ]
 
 
 def count_failures(failed: pl.DataFrame) -> int:

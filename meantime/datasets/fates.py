@@ -20,6 +20,7 @@ from meantime.errors import InputError
 
 FATE = "__fate"
 USED, NEVER_RAN, OUTSIDE, GPUS_NOT_KNOWN, WITHOUT_GPUS, BELOW_MIN_GPUS = range(6)
+_INSIDE = (USED, NEVER_RAN, GPUS_NOT_KNOWN, WITHOUT_GPUS)
 WRONG = 10
 """Fates from here on are rows that cannot be right, by the number of their reason."""
 
@@ -49,12 +50,16 @@ class Census:
     totals
         One row for each ``cluster`` and ``n_gpus`` of the rows that count: ``seconds`` of runtime inside the limits,
         ``rows``, ``running``.
+    states
+        One row for each ``state`` (null where not known) of the rows inside the limits: ``attempts``, and the
+        ``gpu_seconds`` of those that count.
     log_end
         The limit, or the latest time of the log; microseconds since 1970.
     """
 
     rows: dict[int, int]
     totals: pl.DataFrame
+    states: pl.DataFrame
     log_end: int
 
     @property
@@ -107,17 +112,18 @@ def take_census(fated: nw.LazyFrame[Any], limits: Limits) -> Census:
     span = nw.when(nw.col("running")).then(begin).otherwise(nw.col("until") - begin)
     groups = collect(
         fated.with_columns(span.alias("span"))
-        .group_by("cluster", "n_gpus", FATE, "running")
+        .group_by("cluster", "n_gpus", FATE, "running", "state")
         .agg(nw.len().alias("rows"), *whole_sum("span"))
     ).with_columns(pl.col("rows").cast(pl.Int64))
-    used = groups.filter(pl.col(FATE) == USED)
+    used = pl.col(FATE) == USED
     edge = {"span_s": log_end // _SECOND, "span_us": log_end % _SECOND}
     going_on = (pl.col("rows") * value - pl.col(name) for name, value in edge.items())
+    groups = groups.with_columns(
+        pl.when("running").then(sum_).otherwise(pl.col(name)).alias(name)
+        for name, sum_ in zip(edge, going_on, strict=True)
+    )
     totals = (
-        used.with_columns(
-            pl.when("running").then(sum_).otherwise(pl.col(name)).alias(name)
-            for name, sum_ in zip(edge, going_on, strict=True)
-        )
+        groups.filter(used)
         .group_by("cluster", "n_gpus")
         .agg(pl.col("span_s", "span_us", "rows").sum(), pl.col("rows").filter("running").sum().alias("running"))
         .sort("cluster", "n_gpus")
@@ -125,8 +131,19 @@ def take_census(fated: nw.LazyFrame[Any], limits: Limits) -> Census:
     return Census(
         rows=dict(groups.group_by(FATE).agg(pl.col("rows").sum()).iter_rows()),
         totals=totals.select("cluster", "n_gpus", "rows", "running", exact_seconds("span").alias("seconds")),
+        states=_by_state(groups.filter(pl.col(FATE).is_in(_INSIDE))),
         log_end=log_end,
     )
+
+
+def _by_state(groups: pl.DataFrame) -> pl.DataFrame:
+    """Add up rows and GPU time by state, in whole numbers: the same in whatever order the rows came."""
+    gpu_time = [
+        pl.when(pl.col(FATE) == USED).then(pl.col(name) * pl.col("n_gpus")).otherwise(0).alias(name)
+        for name in ("span_s", "span_us")
+    ]
+    summed = groups.with_columns(gpu_time).group_by("state").agg(pl.col("rows", "span_s", "span_us").sum())
+    return summed.select("state", pl.col("rows").alias("attempts"), exact_seconds("span").alias("gpu_seconds"))
 
 
 def _latest(fated: nw.LazyFrame[Any]) -> int:

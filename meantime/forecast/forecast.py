@@ -154,6 +154,7 @@ def attributes_of(rate: xr.DataArray, plan: Plan, seed: int, *, notes: Iterable[
         "gpus_per_node": plan.gpus_per_node,
         "seed": seed,
         "model": rate.attrs.get("model", "{}"),
+        **({"largest_job_gpus": int(largest)} if (largest := rate.attrs.get("largest_job_gpus")) is not None else {}),
         "notes": "\n".join(notes),
     }
 

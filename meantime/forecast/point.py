@@ -12,6 +12,8 @@ from meantime.forecast.rates import checked_gpus
 from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR
 
 SCHEMA = "meantime.ettr/1"
+MIN_RATE, MAX_RATE = 1e-9, 1e9
+"""Rates worked with, per 1,000 node-days: beyond are slips of the pen, and MTTF that no number can hold."""
 
 
 def ettr_point(rate_per_1000_node_days: float, gpus: int, plan: Plan | None = None) -> dict[str, Any]:
@@ -20,7 +22,7 @@ def ettr_point(rate_per_1000_node_days: float, gpus: int, plan: Plan | None = No
     Parameters
     ----------
     rate_per_1000_node_days
-        Failures per 1,000 node-days, above 0.
+        Failures per 1,000 node-days, from 1e-9 to 1e9.
     gpus
         Size of the job.
     plan
@@ -42,8 +44,8 @@ def ettr_point(rate_per_1000_node_days: float, gpus: int, plan: Plan | None = No
     rate = rate_per_1000_node_days
     if not isinstance(rate, int | float | np.number) or isinstance(rate, bool):
         raise InputError(f"rate is {rate!r}; expected failures per 1,000 node-days, such as 6.5")
-    if not (math.isfinite(rate) and rate > 0):
-        raise InputError(f"rate is {rate!r}; expected a finite number above 0, such as 6.5")
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise InputError(f"rate is {rate:g}; expected failures per 1,000 node-days from 1e-9 to 1e9, such as 6.5")
     (size,) = checked_gpus([gpus])
     plan = Plan() if plan is None else plan
     hours = {name: _single(plan, name) for name in DURATIONS}

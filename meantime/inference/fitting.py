@@ -15,6 +15,9 @@ from meantime.inference.sampling import Plan
 from meantime.inference.tree import build_tree
 from meantime.models import priors_for
 
+MIN_DRAWS = 4
+"""Fewest draws of a chain: its halves are compared, and a variance takes two draws."""
+
 
 def fit(
     table: xr.Dataset,
@@ -46,7 +49,7 @@ def fit(
     seed
         Seed of everything random; the same seed gives the same draws on the same machine.
     chains, draws, tune
-        Chains, draws kept of each, and warm-up iterations of each.
+        Chains, draws kept of each (at least 4), and warm-up iterations of each.
     target_accept
         Acceptance probability that NUTS tunes its step size to. If a trajectory diverges, the fit is
         run once more with smaller steps (three quarters of the way to 1) and twice the warm-up.
@@ -79,7 +82,7 @@ def fit(
     plan = Plan(seed=int(seed), chains=int(chains), draws=int(draws), tune=int(tune), target_accept=target_accept)
     layout: Any = family.layout(table)
     drawn = draw(table, model, priors, family, layout, plan, method, show=progress)
-    gate.enforce(drawn.diagnostics, allow_unconverged=allow_unconverged)
+    gate.enforce(drawn.diagnostics, model=model, allow_unconverged=allow_unconverged)
     tree = build_tree(table, family, layout, drawn.sampled, drawn.statistics, np.random.default_rng([plan.seed, 7]))
     if drawn.exact is not None:
         tree["exact"] = xr.DataTree(drawn.exact)
@@ -98,8 +101,10 @@ def fit(
 
 def _check_numbers(*, target_accept: float, **counts: int) -> None:
     for name, value in counts.items():
-        least = 0 if name == "seed" else 1
+        least = {"seed": 0, "draws": MIN_DRAWS}.get(name, 1)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more")
+    if isinstance(target_accept, bool) or not isinstance(target_accept, int | float | np.number):
+        raise InputError(f"target_accept is {target_accept!r}; expected a number from 0.5 to below 1")
     if not 0.5 <= target_accept < 1:
         raise InputError(f"target_accept is {target_accept!r}; expected a number from 0.5 to below 1")

@@ -88,7 +88,7 @@ def diagnose(
     }
 
 
-def enforce(diagnostics: Diagnostics, *, allow_unconverged: bool) -> None:
+def enforce(diagnostics: Diagnostics, *, model: str, allow_unconverged: bool) -> None:
     """Raise if a fit has not converged, or warn if that is allowed.
 
     Raises
@@ -98,14 +98,14 @@ def enforce(diagnostics: Diagnostics, *, allow_unconverged: bool) -> None:
     """
     if diagnostics["converged"]:
         return
-    message = f"The fit has not converged. {'; '.join(diagnostics['problems'])}. {_advice(diagnostics)}"
+    message = f"The fit has not converged. {'; '.join(diagnostics['problems'])}. {_advice(diagnostics, model)}"
     if not allow_unconverged:
         kept = "With allow_unconverged=True (--allow-unconverged) the fit is kept, marked as unconverged."
         raise ConvergenceError(f"{message} {kept}")
     warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
-def _advice(diagnostics: Diagnostics) -> str:
+def _advice(diagnostics: Diagnostics, model: str) -> str:
     ideas = []
     if diagnostics["divergences"]:
         ideas.append("a higher target_accept (0.99)")
@@ -113,7 +113,8 @@ def _advice(diagnostics: Diagnostics) -> str:
         ideas.append("more draws (4000)")
     else:
         ideas.append("a longer warm-up (tune=2000) and more draws")
-    ideas.append("narrower priors, or a simpler model ('component')")
+    simpler = {"component_size": "component"}.get(model, "constant")
+    ideas.append(f"narrower priors, or a simpler model ({simpler!r})")
     return f"Try {'; '.join(ideas)}."
 
 

@@ -6,7 +6,7 @@ own (XLA leaves Python's lock); on an accelerator all chains are one batch.
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
 from threading import Event, Lock
@@ -202,14 +202,12 @@ def run(
         offset = settings.tune - first * BLOCK
         return jax.tree.map(lambda *parts: np.concatenate(parts).swapaxes(0, 1)[:, offset : offset + draws], *kept)
 
-    with ThreadPoolExecutor(min(chains // group, cpu_count() or 1)) as pool:
-        try:
-            futures = [pool.submit(sample_group, number) for number in range(chains // group)]
-            wait(futures, return_when=FIRST_EXCEPTION)
-        except BaseException:  # an interrupt, which comes to this thread and not to those of the groups
-            stopped.set()
-            raise
-    groups = [future.result() for future in futures]
+    pool = ThreadPoolExecutor(min(chains // group, cpu_count() or 1))
+    try:
+        groups = list(pool.map(sample_group, range(chains // group)))
+    finally:  # also an interrupt: the threads must not run to their end, and nobody waits for their blocks
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
     collected, statistics = jax.tree.map(lambda *parts: np.concatenate(parts), *groups)
     return collected, _complete(statistics, settings)
 

@@ -65,7 +65,11 @@ def print_forecast(forecast: xr.Dataset, out: Console, *, title: str) -> None:
     for named, part in plans.items():
         out.print(_forecast_table(part, f"{title}: {visible(named)}" if named else title))
     if any(row["extrapolated"] for row in rows):
-        out.print("* larger than any job of the data", style="dim")
+        unknown = forecast.attrs.get("largest_job_gpus") == 0
+        out.print(
+            "* the size of the largest job of the data is unknown" if unknown else "* larger than any job of the data",
+            style="dim",
+        )
     for note in notes(forecast):
         out.print(f"Note: {visible(note)}", style="yellow")
 
@@ -115,7 +119,7 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
         ("model", f"{record['model']} ({record['method']}, {record['sampling']['seconds']:.1f} s)"),
         (
             "data",
-            f"{count(float(table['failures'].sum()))} failures in {count(float(table['exposure'].sum()))} node-days",
+            f"{count(float(table['failures'].sum()))} failures in {quantity(float(table['exposure'].sum()))} node-days",
         ),
     ]
     if "max_rhat" in checks:
@@ -290,7 +294,7 @@ def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if summary["log_start"]:
         yield "time", f"{summary['log_start'][:16]} to {summary['log_end'][:16]} UTC"
     if exposure := summary["exposure"]:
-        yield "exposure", f"{exposure['node_days']:,.0f} node-days of {exposure['gpus_per_node']} GPUs"
+        yield "exposure", f"{quantity(exposure['node_days'])} node-days of {exposure['gpus_per_node']} GPUs"
     if failures := summary["failures"]:
         rate = PER_1000_NODE_DAYS * failures["total"] / exposure["node_days"] if exposure["node_days"] else float("nan")
         lost = f", and {failures['not_placed']:,} that have no place in the table" if failures["not_placed"] else ""

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import typer
 
@@ -50,7 +50,7 @@ app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback))
 
 
 INTERRUPTED = 130
-_UsageError = typer.BadParameter.__mro__[1]
+_UsageError = cast("type[Exception]", typer.BadParameter.__mro__[1])
 """Click's class, wherever this version of typer has it from."""
 
 

@@ -111,8 +111,8 @@ def grid_of(plan: Plan, n_draws: int, *, seed: int, most: int = MAX_COMBINATIONS
     drawn = {}
     for field, name in enumerate(DURATIONS):
         rows = [
-            _row(value, name, n_draws, np.random.default_rng([seed, field, position]))
-            for position, value in enumerate(plan.values(name))
+            _row(value, name, n_draws, np.random.default_rng([seed, field]))  # wherever in a list it stands
+            for value in plan.values(name)
         ]
         width = n_draws if any(row.size > 1 for row in rows) else 1
         drawn[name] = np.stack([np.broadcast_to(row, width) for row in rows])

@@ -19,7 +19,7 @@ TERMS = ("checkpoint_write", "restart", "detection", "queue", "productive")
 
 
 def single_runs(
-    hazard: np.ndarray, interval: np.ndarray, terms: Mapping[str, np.ndarray], *, rng: np.random.Generator
+    hazard: np.ndarray, interval: np.ndarray, terms: Mapping[str, np.ndarray], *, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw wallclock and productive hours of single runs over the draws of the hazard.
 
@@ -37,8 +37,9 @@ def single_runs(
         Hours between checkpoints, shape (plans, 1) or (plans, draws).
     terms
         Hours, keys `TERMS`, each of shape (plans, 1) or (plans, draws).
-    rng
-        Source of the runs with few failures.
+    seed
+        Seed of the runs with few failures. Every plan begins with it anew, so that the figures of a plan do not
+        depend on the others, and differences between plans are of the plans, not of luck.
 
     Returns
     -------
@@ -48,17 +49,19 @@ def single_runs(
     place = np.arange(LUCK_DRAWS)
     evenly = (place + 0.5) / LUCK_DRAWS
     order = np.argsort(hazard)
-    drawn = order[(evenly * hazard.size).astype(int)]
+    places = order[(evenly * hazard.size).astype(int)]
     alone = all(values.shape[1] == 1 for values in (interval, *terms.values()))
-    lam = np.interp(evenly * (hazard.size - 1), np.arange(hazard.size), hazard[order]) if alone else hazard[drawn]
+    lam = np.interp(evenly * (hazard.size - 1), np.arange(hazard.size), hazard[order]) if alone else hazard[places]
     plan = {"interval": interval, **terms}
-    plan = {name: values[:, drawn] if values.shape[1] > 1 else values for name, values in plan.items()}
+    plan = {name: values[:, places] if values.shape[1] > 1 else values for name, values in plan.items()}
     every, write, restart, detection, queue, productive = (plan[name] for name in ("interval", *TERMS))
     costs: dict[str, Any] = {"detection": detection, "queue": queue, "productive": productive}
     wallclock = _of_many_failures(lam, every, write, restart, costs, normal=ndtri(_van_der_corput(place)))
     few = np.isnan(wallclock)
-    if few.any():  # all are drawn, since every new shape of array costs a compilation
-        wallclock = np.where(few, ettr.sample_wallclock(rng, lam, every, write, restart, **costs), wallclock)
+    for row in np.flatnonzero(few.any(axis=1)):  # all runs of a plan: every new shape of array costs a compilation
+        one = {name: values[row] for name, values in costs.items()}
+        drawn = ettr.sample_wallclock(seed, lam, every[row], write[row], restart[row], **one)
+        wallclock[row] = np.where(few[row], drawn, wallclock[row])
     return wallclock, productive
 
 

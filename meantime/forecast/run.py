@@ -43,10 +43,7 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
         `days_to_finish`; and `chosen_interval` (hours), shape (plans,).
     """
     per_block = block_of(hazard.size)
-    blocks = [
-        _figures(hazard, grid.block(at, at + per_block), gpus, np.random.default_rng([seed, grid.start + at]))
-        for at in range(0, grid.size, per_block)
-    ]
+    blocks = [_figures(hazard, grid.block(at, at + per_block), gpus, seed) for at in range(0, grid.size, per_block)]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
@@ -55,7 +52,7 @@ def block_of(n_draws: int) -> int:
     return max(1, _BLOCK // n_draws)
 
 
-def _figures(hazard: np.ndarray, grid: Grid, gpus: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _figures(hazard: np.ndarray, grid: Grid, gpus: int, seed: int) -> dict[str, np.ndarray]:
     n_draws = hazard.size
     points, weights = (hazard, np.full(n_draws, 1 / n_draws)) if grid.uncertain else condense(hazard, SEARCHED, alone=8)
     at, shares = (hazard, weights) if grid.uncertain else nodes_of(hazard)
@@ -77,7 +74,7 @@ def _figures(hazard: np.ndarray, grid: Grid, gpus: int, rng: np.random.Generator
         name: summarise(value) if grid.uncertain else figures_at_nodes(value, shares) for name, value in values.items()
     }
     expected_days = result.pop("expected_days")[:, 0]
-    wallclock, productive = single_runs(hazard, used, terms, rng=rng)
+    wallclock, productive = single_runs(hazard, used, terms, seed=seed)
     result["ettr_run"] = _not_inside(figures_of_runs(productive / wallclock), result["ettr"])
     if terms["productive"].shape[1] == 1:
         with np.errstate(over="ignore"):  # a run without hope never ends

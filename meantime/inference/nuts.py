@@ -6,7 +6,7 @@ own (XLA leaves Python's lock); on an accelerator all chains are one batch.
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from os import cpu_count
 from threading import Event, Lock
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 BLOCK = 50
 """Iterations of a compiled block."""
+
+POLL = 0.2
+"""Seconds after which an interrupt is seen at the latest."""
 
 UNKNOWN_ENERGY = 1e6
 """Stands for the potential energy of the starting point: the first transition then always moves, and the
@@ -204,12 +207,19 @@ def run(
 
     pool = ThreadPoolExecutor(min(chains // group, cpu_count() or 1))
     try:
-        groups = list(pool.map(sample_group, range(chains // group)))
+        running = [pool.submit(sample_group, number) for number in range(chains // group)]
+        while wait(running, POLL, return_when=FIRST_EXCEPTION).not_done and not any(map(_failed, running)):
+            pass  # an interrupt that another thread was given is seen between two waits
+        groups = [future.result() for future in running if future.done()]
     finally:  # also an interrupt: the threads must not run to their end, and nobody waits for their blocks
         stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
     collected, statistics = jax.tree.map(lambda *parts: np.concatenate(parts), *groups)
     return collected, _complete(statistics, settings)
+
+
+def _failed(future: Future[Tree]) -> bool:
+    return future.done() and future.exception() is not None
 
 
 def _strong(leaf: "jax.Array") -> "jax.Array":

@@ -21,7 +21,7 @@ def runs_of(gpus: int, plan: Plan, rates: np.ndarray, seed: int) -> np.ndarray:
     grid = grid_of(plan, rates.size, seed=seed)
     terms = {name: grid.hours[name] for name in TERMS}
     hazard = rates / 1000 * gpus / 8 / 24
-    wallclock, _ = single_runs(hazard, grid.hours["checkpoint_interval"], terms, rng=np.random.default_rng(seed))
+    wallclock, _ = single_runs(hazard, grid.hours["checkpoint_interval"], terms, seed=seed)
     assert wallclock.shape == (1, LUCK_DRAWS)
     return wallclock[0]
 
@@ -125,3 +125,11 @@ def test_plans_are_compared_under_the_same_luck() -> None:
     rates = np.random.default_rng(5).gamma(10, 0.65, 1000)
     figures = forecast_rates(stated_rate(rates, [65536]), plan)["ettr_run"].sel(gpus=65536)
     assert (figures.diff("restart") < 0).all()
+
+
+def test_the_figures_of_a_plan_do_not_depend_on_its_neighbours() -> None:
+    rate = stated_rate(np.random.default_rng(4).gamma(6, 1, 500), 512)
+    alone = forecast_rates(rate, Plan(restart="5min", queue="1min"), seed=3)
+    listed = forecast_rates(rate, Plan(restart=["1h", "5min"], queue=["0s", "10min", "1min"]), seed=3)
+    for name in ("ettr", "ettr_run", "days_to_finish"):
+        np.testing.assert_allclose(listed[name].sel(restart="5min", queue="1min"), alone[name], rtol=1e-9)

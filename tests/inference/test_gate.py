@@ -37,7 +37,7 @@ def test_good_draws_pass(draws, statistics, grid):
     assert found["converged"]
     assert found["parameters"] == []
     assert found["min_ess_bulk"] > 1500
-    enforce(found, allow_unconverged=False)
+    enforce(found, model="component", allow_unconverged=False)
 
 
 def test_a_chain_apart_is_named(draws, statistics, grid):
@@ -45,10 +45,17 @@ def test_a_chain_apart_is_named(draws, statistics, grid):
     found = diagnose(draws, statistics, DIMS, grid)
     assert found["parameters"] == ["level[nic]"]
     with pytest.raises(ConvergenceError, match=r"R-hat should be at most 1\.01: level\[nic\]") as caught:
-        enforce(found, allow_unconverged=False)
+        enforce(found, model="component", allow_unconverged=False)
     assert caught.value.exit_code == 3
     assert "Try" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("model", "simpler"), [("component_size", "component"), ("component", "constant")])
+def test_the_advice_is_a_model_simpler_than_the_one_fitted(model, simpler, draws, statistics, grid):
+    draws["level"][1, :, 1] += 2
+    with pytest.raises(ConvergenceError, match=rf"a simpler model \('{simpler}'\)"):
+        enforce(diagnose(draws, statistics, DIMS, grid), model=model, allow_unconverged=False)
 
 
 def test_worst_first(draws, statistics, grid):
@@ -75,7 +82,7 @@ def test_divergences(draws, statistics, grid):
     found = diagnose(draws, statistics, DIMS, grid)
     assert not found["converged"]
     with pytest.warns(ConvergenceWarning, match="1 of 2000 trajectories diverged"):
-        enforce(found, allow_unconverged=True)
+        enforce(found, model="component", allow_unconverged=True)
 
 
 def test_cut_trajectories(draws, statistics, grid):

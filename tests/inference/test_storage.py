@@ -113,7 +113,7 @@ def test_another_netcdf_file_is_no_fit(sealed, tmp_path):
     xr.Dataset({"x": ("t", np.arange(3))}).to_netcdf(path, engine="h5netcdf")
     if sealed:
         seal(path)
-    with pytest.raises(InputError, match="no(t a)? fit of meantime"):
+    with pytest.raises(InputError, match=r"no(t a)? fit of meantime"):
         load_fit(path)
 
 

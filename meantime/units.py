@@ -77,6 +77,18 @@ def hours(duration: Duration, *, name: str = "duration") -> float:
     return seconds(duration, name=name) / SECONDS_PER_HOUR
 
 
+def check_seed(seed: object) -> None:
+    """Refuse what is no seed.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number, or below 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected a whole number, 0 or more")
+
+
 def format_seconds(value: float) -> str:
     """Write seconds as people do, with about three figures: ``"45 s"``, ``"7.9 h"``, ``"47.7 d"``."""
     if not np.isfinite(value):

@@ -1,6 +1,7 @@
 """One way in: find out what a file is, say so, and read it."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,10 @@ def read(
     files = [paths] if isinstance(paths, str | Path) or not isinstance(paths, Sequence) else list(paths)
     if not files:
         raise InputError("no file was given; expected at least one path")
+    if wrong := [file for file in files if not isinstance(file, str | os.PathLike)]:
+        raise InputError(f"paths holds {wrong[0]!r}; expected the names of files")
+    if not isinstance(format, str):
+        raise InputError(f"format is {format!r}; expected auto, {', '.join(FORMATS)}")
     if format != "auto" and format not in FORMATS:
         raise InputError(f"format {format!r} is unknown; expected auto, {', '.join(FORMATS)}")
     found = [(format, "as given") if format != "auto" else recognise(path, mapping) for path in files]

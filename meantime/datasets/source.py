@@ -45,8 +45,7 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\v\x1b\x1c\x1d\x1e\x1f")
 
 def is_parquet(path: PathLike) -> bool:
     """Tell whether a file begins as Parquet files do."""
-    with _open(path) as file:
-        return file.read(4) == b"PAR1"
+    return _first(path, 4) == b"PAR1"
 
 
 def read_bytes(path: PathLike, *, head: bool = False) -> bytes:
@@ -69,8 +68,7 @@ def read_bytes(path: PathLike, *, head: bool = False) -> bytes:
     InputError
         If the file is missing, unreadable, empty, binary, damaged, cut short or too large.
     """
-    with _open(path) as file:
-        packing = _packing(path, file.read(8))
+    packing = _packing(path, _first(path, 8))
     try:
         if packing == ".zst":
             data = _unpack_zstd(path, head)
@@ -80,10 +78,21 @@ def read_bytes(path: PathLike, *, head: bool = False) -> bytes:
             with (gzip.open if packing == ".gz" else lzma.open)(path, "rb") as unpacked:
                 data = unpacked.read(_HEAD) if head else _read_bounded(path, unpacked)
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        if packing is None:
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{path}: cannot be read: {why}; expected {ACCEPTED}") from error
         raise InputError(f"{path}: is cut short or damaged ({packing}: {error}); copy it again") from error
     if not _CONTENT.search(data):
         raise InputError(f"{path}: is empty; expected {ACCEPTED}")
     return _as_utf8(path, data)
+
+
+def _first(path: PathLike, length: int) -> bytes:
+    with _open(path) as file:
+        try:
+            return file.read(length)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}; expected {ACCEPTED}") from error
 
 
 def _open(path: PathLike) -> IO[bytes]:

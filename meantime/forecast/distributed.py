@@ -10,7 +10,7 @@ from meantime.errors import InputError
 from meantime.forecast.forecast import DESCRIBED, SEED, attributes_of, coordinates, mttf_figures, seed_of
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.limits import warnings_of
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, summed
 from meantime.forecast.run import block_of, figures_of_size
 from meantime.intervals import summarise
@@ -54,7 +54,7 @@ def forecast_chunked(
         import dask.array  # noqa: F401
     except ImportError as error:
         raise InputError("forecast_chunked needs the package dask; install it with: pip install dask") from error
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     draws = summed(rate)
     gpus = checked_gpus(rate["gpus"].values.tolist())
     grid = grid_of(plan, draws.shape[0], seed=seed, most=MAX_COMBINATIONS)

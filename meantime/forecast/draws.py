@@ -16,7 +16,7 @@ from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.hazards import condense
 from meantime.forecast.interval import SEARCHED, best_interval
 from meantime.forecast.luck import TERMS
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, summed
 
 MAX_VALUES = 200_000_000
@@ -50,7 +50,7 @@ def expected_draws(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     InputError
         If the rates or the plan cannot be used, or the result would not fit into memory.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     draws = summed(rate)
     sizes = checked_gpus(rate["gpus"].values.tolist())
     grid = grid_of(plan, draws.shape[0], seed=seed)

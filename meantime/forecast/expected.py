@@ -9,7 +9,7 @@ from meantime.forecast.draws import ettr_at
 from meantime.forecast.forecast import SEED, coordinates, workers
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.hazards import figures_at_nodes, nodes_of
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, summed
 from meantime.forecast.table import table_of
 from meantime.intervals import summarise
@@ -44,7 +44,7 @@ def expected_ettr(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = S
     InputError
         If the rates or the plan cannot be used.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     draws = summed(rate)
     sizes = checked_gpus(rate["gpus"].values.tolist())
     grid = grid_of(plan, draws.shape[0], seed=seed)

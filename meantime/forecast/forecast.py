@@ -11,11 +11,11 @@ import xarray as xr
 from meantime.errors import InputError
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.limits import notes_of, warnings_of
-from meantime.forecast.plan import DURATIONS, Plan
+from meantime.forecast.plan import DURATIONS, Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, rates_of, summed
 from meantime.forecast.run import figures_of_size
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
-from meantime.units import Duration
+from meantime.units import Duration, check_seed
 
 SCHEMA = "meantime.forecast/1"
 SEED = 0
@@ -110,7 +110,8 @@ def forecast_rates(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     InputError
         If the rates or the plan cannot be used.
     """
-    plan = Plan() if plan is None else plan
+    check_seed(seed)
+    plan = plan_or_default(plan)
     draws = summed(rate)
     sizes = checked_gpus(rate["gpus"].values.tolist())
     grid = grid_of(plan, draws.shape[0], seed=seed)

@@ -12,7 +12,7 @@ from meantime.forecast.draws import expected_draws
 from meantime.forecast.expected import expected_ettr
 from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, rates_of, stated_rate, summed
 from meantime.intervals import LOWER, UPPER
 from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS
@@ -127,7 +127,7 @@ def information_of_gamma(
         if not isinstance(number, int | float | np.number) or not (np.isfinite(number) and number > 0):
             raise InputError(f"{name} is {number!r}; expected a number above 0")
     further = _checked_more(more)
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     quantiles = gammaincinv(shape, (np.arange(4000) + 0.5) / 4000) / node_days
     terms = _plan_terms(plan, stated_rate(quantiles * PER_1000_NODE_DAYS, gpus), seed)
     now_rate, now_ettr = _widths(np.array([shape]), np.array([node_days]), terms)
@@ -188,7 +188,7 @@ def information(
         If an input cannot be used, or fewer than 50 effective draws are left.
     """
     further = _checked_more(more)
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     draws = summed(rate)
     sizes = checked_gpus(rate["gpus"].values.tolist())
     if at_gpus is not None and at_gpus not in sizes:

@@ -12,7 +12,7 @@ from meantime.forecast.document import document, finite, four
 from meantime.forecast.draws import expected_draws
 from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
-from meantime.forecast.plan import OPTIMAL, Plan
+from meantime.forecast.plan import OPTIMAL, Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, summed
 from meantime.intervals import summarise
 from meantime.units import SECONDS_PER_HOUR
@@ -47,7 +47,7 @@ def plan_intervals(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     InputError
         If rates or plan cannot be used.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     if plan.lists:
         raise InputError(f"{plan.lists[0]} of the plan is a list; expected single values")
     draws = summed(rate)

@@ -13,7 +13,7 @@ from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
 from meantime.forecast.limits import warnings_of
 from meantime.forecast.mitigations import HotSpares, Mitigation
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, rates_of, with_components
 from meantime.forecast.scenario import Outcome, Scenario, check_components, outcome_of
 from meantime.forecast.shapley import EXACT_UP_TO, Subset, shapley_shares
@@ -97,7 +97,7 @@ def mitigate_rates(
     InputError
         If the rates, the plan or a mitigation cannot be used.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     if plan.lists:
         raise InputError(f"{plan.lists[0]} of the plan is a list; expected single values to mitigate from")
     labels = _labels(mitigations)

@@ -107,11 +107,26 @@ class Plan:
         InputError
             If a field is unknown or its value cannot be used.
         """
+        if not isinstance(content, Mapping):
+            raise InputError(f"plan is {content!r}; expected a mapping of its fields, such as {{'restart': '5min'}}")
         known = [field.name for field in dataclasses.fields(cls)]
         unknown = sorted(set(content) - set(known))
         if unknown:
             raise InputError(f"plan: unknown field {unknown[0]!r}; expected {', '.join(known)}")
         return cls(**{name: _from_json(value, name) for name, value in content.items()})
+
+
+def plan_or_default(plan: Plan | None) -> Plan:
+    """Return the plan that was given, or the default one for None.
+
+    Raises
+    ------
+    InputError
+        If it is no plan.
+    """
+    if plan is not None and not isinstance(plan, Plan):
+        raise InputError(f"plan is {plan!r}; expected a Plan, such as Plan(restart='5min'), or Plan.from_dict(...)")
+    return Plan() if plan is None else plan
 
 
 def duration_of(value: Value, name: str) -> str | Uncertain:

@@ -7,7 +7,7 @@ import numpy as np
 
 from meantime import ettr
 from meantime.errors import InputError
-from meantime.forecast.plan import DURATIONS, Plan, fixed_hours
+from meantime.forecast.plan import DURATIONS, Plan, fixed_hours, plan_or_default
 from meantime.forecast.rates import checked_gpus
 from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR
 
@@ -47,7 +47,7 @@ def ettr_point(rate_per_1000_node_days: float, gpus: int, plan: Plan | None = No
     if not MIN_RATE <= rate <= MAX_RATE:
         raise InputError(f"rate is {rate:g}; expected failures per 1,000 node-days from 1e-9 to 1e9, such as 6.5")
     (size,) = checked_gpus([gpus])
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     hours = {name: _single(plan, name) for name in DURATIONS}
     nodes = size / plan.gpus_per_node
     hazard = float(ettr.hazard_of(nodes, float(rate) / PER_1000_NODE_DAYS))

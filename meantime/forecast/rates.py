@@ -109,7 +109,7 @@ def checked_gpus(gpus: int | Iterable[int]) -> list[int]:
     InputError
         If there is none, one is repeated, or one is no whole number from 1 to `MAX_GPUS`.
     """
-    sizes = [gpus] if isinstance(gpus, int | float | np.number | str) else list(gpus)
+    sizes = list(gpus) if isinstance(gpus, Iterable) and not isinstance(gpus, str) else [gpus]
     for size in sizes:
         whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
         if not whole or not 1 <= size <= MAX_GPUS:
@@ -137,6 +137,8 @@ def summed(rate: xr.DataArray) -> np.ndarray:
     InputError
         If dims are missing, there are no draws, or a rate is negative or not finite.
     """
+    if not isinstance(rate, xr.DataArray):
+        raise InputError(f"rate is of type {type(rate).__name__}; expected what rates_of or stated_rate returns")
     if set(rate.dims) - {"component"} != {"sample", "gpus"} or "gpus" not in rate.coords:
         raise InputError(f"rate has dims {rate.dims}; expected (sample, component, gpus) with coordinate gpus")
     parts = rate.transpose("sample", ..., "gpus").values.astype(float, copy=False)

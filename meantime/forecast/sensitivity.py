@@ -13,7 +13,7 @@ from meantime.forecast.draws import expected_draws
 from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
 from meantime.forecast.limits import warnings_of
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, with_components
 from meantime.intervals import KIND, LOWER, PROBABILITY, UPPER
 from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS
@@ -56,7 +56,7 @@ def sensitivity(rate: xr.DataArray, plan: Plan | None = None, *, swing: float = 
     InputError
         If rates or plan cannot be used.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     if plan.lists:
         raise InputError(f"{plan.lists[0]} of the plan is a list; expected single values")
     if isinstance(swing, bool) or not isinstance(swing, int | float) or not 1 < swing <= 1000:

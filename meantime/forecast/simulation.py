@@ -11,7 +11,7 @@ from meantime.forecast.document import document, finite, four
 from meantime.forecast.draws import expected_draws
 from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, summed
 from meantime.intervals import summarise
 from meantime.units import HOURS_PER_DAY, SECONDS_PER_HOUR
@@ -53,7 +53,7 @@ def simulate_runs(
     InputError
         If an input cannot be used, or the runs would fail too often to simulate.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     if plan.lists:
         raise InputError(f"{plan.lists[0]} of the plan is a list; expected single values")
     if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or not 2 <= runs <= MAX_RUNS:

@@ -10,7 +10,7 @@ from meantime.errors import InputError
 from meantime.forecast.document import document, finite, four
 from meantime.forecast.forecast import SEED
 from meantime.forecast.hazards import condense
-from meantime.forecast.plan import Plan, Value, duration_of
+from meantime.forecast.plan import Plan, Value, duration_of, plan_or_default
 from meantime.forecast.rates import checked_gpus, summed
 from meantime.forecast.uncertain import Uncertain
 from meantime.units import SECONDS_PER_HOUR, seconds
@@ -63,7 +63,7 @@ def plan_spares(
     InputError
         If an input cannot be used.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     if isinstance(sureness, bool) or not isinstance(sureness, int | float) or not 0 < sureness < 1:
         raise InputError(f"sureness is {sureness!r}; expected a probability such as 0.99")
     if isinstance(standby, bool) or not isinstance(standby, int | float) or not 0 <= standby <= 10:

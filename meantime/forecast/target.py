@@ -15,7 +15,7 @@ from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
 from meantime.forecast.hazards import condense
 from meantime.forecast.luck import MANY
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, summed
 from meantime.forecast.work import plan_without_work
 from meantime.units import SECONDS_PER_HOUR, Duration, seconds
@@ -53,7 +53,7 @@ def probability_of_ettr(
     InputError
         If a target lies outside (0, 1), or rates or plan cannot be used.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     goals = np.atleast_1d(np.asarray(targets, dtype=float))
     if goals.ndim != 1 or goals.size == 0 or not ((goals > 0) & (goals < 1)).all():
         raise InputError(f"targets is {targets!r}; expected numbers between 0 and 1, such as 0.9")
@@ -103,7 +103,7 @@ def probability_done(
     InputError
         If a time, the rates, the budget or the plan cannot be used.
     """
-    plan = plan_without_work(plan) if budget is not None else Plan() if plan is None else plan
+    plan = plan_without_work(plan) if budget is not None else plan_or_default(plan)
     times: list[Any] = list(within) if isinstance(within, list | tuple) else [within]
     hours = np.array([seconds(time, name="within") for time in times]) / SECONDS_PER_HOUR
     parts = [

@@ -7,7 +7,7 @@ from meantime.errors import InputError
 from meantime.forecast.budget import Budget
 from meantime.forecast.forecast import SEED, forecast_rates
 from meantime.forecast.limits import notes_of, warnings_of
-from meantime.forecast.plan import Plan
+from meantime.forecast.plan import Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus
 from meantime.units import HOURS_PER_DAY
 
@@ -83,7 +83,7 @@ def plan_without_work(plan: Plan | None) -> Plan:
     InputError
         If the plan lists productive times.
     """
-    plan = Plan() if plan is None else plan
+    plan = plan_or_default(plan)
     if "productive" in plan.lists:
         raise InputError("productive is a list; with a budget the productive time follows from work and throughput")
     return plan

@@ -11,7 +11,7 @@ from meantime.inference.families.family import repeat_sizes
 from meantime.inference.horizon import cluster_index, mean_ahead
 from meantime.inference.rebuild import family_of
 from meantime.inference.tree import as_outcome
-from meantime.units import Duration
+from meantime.units import Duration, check_seed
 
 MAX_GPUS = 10**9
 
@@ -58,6 +58,7 @@ def predict_rate(
         For a model that gives no rates of jobs, an unknown cluster, a size that is no positive whole
         number, a horizon where the model knows no time, or a tree that is no fit.
     """
+    check_seed(seed)
     name, family, layout = family_of(tree)
     if family.predict is None:
         raise InputError(f"the model {name!r} gives no rates of jobs; fit one of {', '.join(_predicting())} for that")

@@ -70,6 +70,8 @@ def provenance(tree: xr.DataTree) -> dict[str, Any]:
     InputError
         If the tree is no fit of meantime, or was made by a newer version.
     """
+    if not isinstance(tree, xr.DataTree):
+        raise InputError(f"the fit is of type {type(tree).__name__}; expected what fit or load_fit returns")
     text = tree.attrs.get(ATTRIBUTE)
     try:
         facts = json.loads(text) if isinstance(text, str) else None

@@ -206,5 +206,5 @@ def _lead(tree: xr.DataTree, record: Mapping[str, Any], cluster: str, names: Seq
 def _marked(largest: int, sizes: Sequence[int]) -> str:
     """Say what the asterisk in the first table means, if it is used."""
     if not largest:
-        return "the size of the largest job in the data is not known, so all are extrapolated"
+        return "the size of the largest job in the data is unknown, so every size counts as extrapolated"
     return "larger than any job in the data" if max(sizes) > largest else ""

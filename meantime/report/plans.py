@@ -15,6 +15,7 @@ GPUS = (1024, 4096, 16384, 65536, 131072)
 """Sizes asked unless told otherwise."""
 MOST_PLANS = 6
 _SMALLEST = 512
+_NODE = 8
 
 
 def default_plans(gpus_per_node: int = 8) -> dict[str, Plan]:
@@ -64,11 +65,12 @@ def forecast_plans(
 
 
 def curve_sizes(gpus: Sequence[int]) -> list[int]:
-    """Return the sizes asked and the powers of two from 512 (or the smallest asked) to the largest."""
+    """Return the sizes asked and two a doubling from 512 (or the smallest asked) to the largest, whole nodes."""
     asked = sorted({int(size) for size in gpus})
     start = min(asked[0], _SMALLEST if asked[-1] > _SMALLEST else 1)
     powers = [2**power for power in range(40) if start <= 2**power <= asked[-1]]
-    return sorted({*asked, *powers})
+    between = [3 * power // 2 for power in powers if power >= 2 * _NODE and 3 * power // 2 <= asked[-1]]
+    return sorted({*asked, *powers, *between})
 
 
 def describe(plan: Plan) -> str:

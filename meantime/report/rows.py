@@ -31,7 +31,8 @@ def rows_read(tree: xr.DataTree) -> Table | None:
     read = _number(facts.get("rows_read"))
     if read is None:
         return None
-    rows = [("used", _number(facts.get("rows_used")) or 0)]
+    used = "used: jobs that ran on GPUs" if "never_ran" in facts else "used"
+    rows = [(used, _number(facts.get("rows_used")) or 0)]
     rows += [(f"merged into other rows: {label(kind)}", number) for kind, number in _counts(facts.get("folded"))]
     rows += [(text, number) for name, text in LEFT_OUT.items() if (number := _number(facts.get(name)))]
     rows += _set_aside(facts)

@@ -45,6 +45,7 @@ class Headline:
     name: str
     value: str
     note: str
+    extrapolated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +64,14 @@ class ShortRow:
     mttf: str
     mttf_range: str
     failures_per_day: str
+    failures_range: str
     interval: str
     ettr: str
     ettr_range: str
     run: str
     run_range: str
     days: str
+    days_range: str
     extrapolated: bool
 
 
@@ -91,6 +94,7 @@ def headlines(
             name=f"ETTR, plan “{label(name)}”",
             value=fraction(_figure(ettr, "median")),
             note=f"at {gpus(max(sizes))}\n{fraction_between(low, high)}",
+            extrapolated=bool(forecast["extrapolated"].sel(gpus=max(sizes))),
         ),
     ]
 
@@ -129,18 +133,21 @@ def short_table(forecast: xr.Dataset, sizes: Sequence[int]) -> list[ShortRow]:
     for size in sizes:
         at = forecast.sel(gpus=size)
         mttf, ettr, run, days = (at[name] for name in ("mttf", "ettr", "ettr_run", "days_to_finish"))
+        failures = at["failures_per_day"]
         rows.append(
             ShortRow(
                 gpus=count(size),
                 mttf=duration(_figure(mttf, "median")),
                 mttf_range=duration_between(_figure(mttf, "lower"), _figure(mttf, "upper")),
-                failures_per_day=three(_figure(at["failures_per_day"], "median")),
+                failures_per_day=three(_figure(failures, "median")),
+                failures_range=between(_figure(failures, "lower"), _figure(failures, "upper")),
                 interval=duration(float(at["chosen_interval"])),
                 ettr=fraction(_figure(ettr, "median")),
                 ettr_range=fraction_between(_figure(ettr, "lower"), _figure(ettr, "upper")),
                 run=fraction(_figure(run, "median")),
                 run_range=fraction_between(_figure(run, "lower"), _figure(run, "upper")),
                 days=three(_figure(days, "median")),
+                days_range=between(_figure(days, "lower"), _figure(days, "upper")),
                 extrapolated=bool(at["extrapolated"]),
             )
         )

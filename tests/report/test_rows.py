@@ -32,7 +32,7 @@ def shown(facts: dict[str, Any]) -> dict[str, int]:
 
 def test_rows_are_shown_by_what_became_of_them() -> None:
     assert shown(BASE) == {
-        "used": 900,
+        "used: jobs that ran on GPUs": 900,
         "merged into other rows: steps": 60,
         "merged into other rows: duplicates": 8,
         "jobs that never ran": 20,

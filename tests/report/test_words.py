@@ -99,6 +99,13 @@ def test_a_new_cluster_has_words_and_a_table(two_fit: xr.DataTree) -> None:
     new = short_table(forecasts["one"], SIZES)
     assert [row.gpus for row in new] == [row.gpus for row in known] == ["1,024", "16,384"]
     assert new[0].mttf_range != known[0].mttf_range
+    assert all(" to " in row.days_range and " to " in row.failures_range for row in known)
+
+
+def test_the_figure_of_a_size_beyond_the_data_is_marked(two_fit: xr.DataTree) -> None:
+    sizes = [1024, 10_000_000]
+    forecasts = forecast_plans(two_fit, sizes, {"one": Plan()}, cluster="RSC-1", seed=1)
+    assert [item.extrapolated for item in headlines(two_fit, forecasts, sizes, "RSC-1")] == [False, False, True]
 
 
 def test_plans_are_said_in_words() -> None:
@@ -109,6 +116,10 @@ def test_plans_are_said_in_words() -> None:
 
 
 def test_curves_pass_through_the_sizes_asked() -> None:
-    assert curve_sizes([100_000, 1000]) == [512, 1000, *(2**power for power in range(10, 17)), 100_000]
+    powers = [2**power for power in range(10, 17)]
+    halfway = [3 * 2**power for power in range(9, 15)] + [98_304]
+    assert curve_sizes([100_000, 1000]) == sorted(
+        [512, 768, 1000, 100_000, *powers, *(3 * p // 2 for p in powers)][:-1]
+    )
     assert curve_sizes([8]) == [1, 2, 4, 8]
-    assert curve_sizes([300]) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert curve_sizes([300]) == [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 300]

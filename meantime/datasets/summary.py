@@ -140,5 +140,7 @@ def _states(table: pl.DataFrame, timed: pl.DataFrame) -> list[dict[str, Any]]:
             "gpu_hours": (row["gpu_hours"] or 0.0) if known else None,
             "share_of_gpu_time": (row["gpu_hours"] or 0.0) / total if known and total > 0 else None,
         }
-        for row in counts.sort(["attempts", "state"], descending=[True, False]).iter_rows(named=True)
+        for row in counts.with_columns(pl.col("state").cast(pl.String))
+        .sort(["attempts", "state"], descending=[True, False])
+        .iter_rows(named=True)
     ]

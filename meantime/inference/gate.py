@@ -22,6 +22,8 @@ MAX_CUT_SHARE = 0.01
 SHOWN = 5
 """How many of the worst parameters a message names."""
 
+_SIMPLER = {"component_size": "component", "component": "constant", "component_gamma": "constant"}
+
 type Diagnostics = dict[str, Any]
 
 
@@ -113,8 +115,8 @@ def _advice(diagnostics: Diagnostics, model: str) -> str:
         ideas.append("more draws (4000)")
     else:
         ideas.append("a longer warm-up (tune=2000) and more draws")
-    simpler = {"component_size": "component"}.get(model, "constant")
-    ideas.append(f"narrower priors, or a simpler model ({simpler!r})")
+    simpler = _SIMPLER.get(model)
+    ideas.append("narrower priors" + (f", or a simpler model ({simpler!r})" if simpler else ""))
     return f"Try {'; '.join(ideas)}."
 
 

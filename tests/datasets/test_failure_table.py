@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from meantime.datasets.exposure import size_bucket
 from meantime.datasets.failure_table import failure_table
+from meantime.datasets.summary import summarise
 from meantime.datasets.table import check_table
 from meantime.datasets.taxonomy import Component, taxonomy
 from meantime.errors import InputError
@@ -273,3 +274,24 @@ def test_exposure_and_failures_of_random_jobs(rows: list[dict[str, Any]], period
         if period is None:
             assert int(table["failures"].sel(cell).sum()) == (failed[cluster, size] if total else 0)
     assert float(table["exposure"].sum()) == pytest.approx(sum(days.values()), rel=1e-12)
+
+
+def test_provenance_holds_the_states_as_the_summary_gives_them() -> None:
+    jobs = frame(
+        [
+            {"start": 0, "end": 24, "n_gpus": 64},
+            {"start": 0, "end": None, "n_gpus": 8, "state": "RUNNING"},
+            {"start": 3, "end": 30, "n_gpus": 16, "state": "FAILED"},
+            {"start": None, "end": None, "state": "PENDING"},
+        ]
+    )
+    found = json.loads(failure_table(jobs).attrs["provenance"])["states"]
+    for row, expected in zip(found, summarise(jobs)["states"], strict=True):
+        assert row.pop("state") == expected.pop("state")
+        assert row == pytest.approx(expected)
+    found = json.loads(failure_table(jobs).attrs["provenance"])["states"]
+    assert {row["state"]: row["gpu_hours"] for row in found} == pytest.approx(
+        {"COMPLETED": 24 * 64, "RUNNING": 30 * 8, "FAILED": 27 * 16, "PENDING": 0}
+    )  # hours x GPUs; what runs on is cut at the latest time
+    lazy = failure_table(jobs.lazy())
+    assert json.loads(lazy.attrs["provenance"])["states"] == found

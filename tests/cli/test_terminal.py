@@ -85,7 +85,7 @@ def test_the_next_command_is_the_one_to_run(log: Path) -> None:
     assert result.returncode == 0, result.stderr
     command = shlex.split(result.stderr.split("Next: ")[1])
     assert command[1:] == [
-        *("fit", "a log.txt", "--format", "sacct", "--events", "events.csv", "--before", "20min", "--output", "fit.nc"),
+        *("fit", "a log.txt", "--events", "events.csv", "--format", "sacct", "--before", "20min", "--output", "fit.nc"),
     ]
 
 

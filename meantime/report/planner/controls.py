@@ -154,6 +154,7 @@ BACKGROUND = (
         least=0.01,
         most=86_400,
         value=2,
+        hint="The write goes on beside the run, and counts once it is done.",
     ),
     Control(
         name="slowdown",

@@ -1,13 +1,8 @@
 """The planner: one HTML file that computes forecasts in the browser, without network, from a fit's posterior."""
 
-import base64
-import hashlib
 import json
 import os
-from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import xarray as xr
@@ -24,6 +19,7 @@ from meantime.intervals import PROBABILITY, describe
 from meantime.report.evidence import NEW, choose_cluster, clusters, gpus_per_node
 from meantime.report.numbers import INTERVAL as INTERVAL_NAME
 from meantime.report.numbers import count, day, label, visible
+from meantime.report.planner.bundle import as_json, asset, digest_of, library_version, script
 from meantime.report.planner.controls import BACKGROUND, CONTROLS, INTERVAL, MEASURES, PLAN, RATE, SPARES, settings_of
 from meantime.report.planner.tables import knots, shares_of, tables_of
 from meantime.report.sections import provenance_facts
@@ -32,19 +28,6 @@ from meantime.report.style import DARK, LIGHT
 SMALLEST, LARGEST = 1024, 1_000_000
 """Ends of the scale of GPUs unless told otherwise."""
 
-_SCRIPTS = (
-    "special",
-    "renewal",
-    "posterior",
-    "luck",
-    "settings",
-    "outcome",
-    "words",
-    "export",
-    "control",
-    "chart",
-    "view",
-)
 _LONGEST_SOURCE = 120
 _UNNAMED = "cluster"
 """The name a cluster has where its log gives it none."""
@@ -151,7 +134,7 @@ def render(
         "notes": [*warnings_of(rate), *notes],
         "colours": {"light": LIGHT, "dark": DARK},
     }
-    script = _script()
+    code = script()
     return (
         _environment()
         .get_template("planner.html.j2")
@@ -177,11 +160,11 @@ def render(
             draws=count(rate.sizes["sample"]),
             light=LIGHT,
             dark=DARK,
-            facts=_json(facts),
-            script=Markup(script),
-            script_hash=_hash(script),
-            library=_library(),
-            library_style=Markup(_asset("uPlot.min.css")),
+            facts=as_json(facts),
+            script=Markup(code),
+            script_hash=digest_of(code),
+            library=library_version(),
+            library_style=Markup(asset("uPlot.min.css")),
         )
     )
 
@@ -204,36 +187,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _script() -> str:
-    """Return all code of the page as one text: the chart library, then our own parts behind one name."""
-    folder = files("meantime.report.planner").joinpath("script")
-    parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
-    return f'{_asset("uPlot.iife.min.js")}\nconst meantime = (() => {{\n"use strict";\n{"".join(parts)}}})();\n'
-
-
-def _asset(name: str) -> str:
-    return files("meantime.report").joinpath("assets", "uplot", name).read_text("utf-8").strip()
-
-
-def _library() -> str:
-    """Return the version of the chart library, as its file states it: ``"1.6.32"``."""
-    head = _asset("uPlot.iife.min.js").split("*/", 1)[0]
-    return head.rpartition("(v")[2].partition(")")[0]
-
-
-def _hash(script: str) -> str:
-    """Return the digest by which the page's policy knows its one script; any other is refused by the browser."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-
-
-def _json(content: Mapping[str, Any]) -> Markup:
-    """Write JSON that cannot leave its element, whatever names are in it."""
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)
 
 
 def _title(names: list[str], chosen: str) -> str:

@@ -218,6 +218,17 @@ def test_nothing_is_wider_than_the_screen(browser: Any, path: Path, viewport: di
     context.close()
 
 
+def test_a_scale_from_one_gpu(browser: Any, size_fit: xr.DataTree, tmp_path: Path) -> None:
+    path = write_planner(size_fit, tmp_path / "planner.html", smallest=1, largest=512, gpus=8)
+    watched = Watch(browser.new_page(), path, "#gpus=1")
+    want = forecast(size_fit, [1], Plan(checkpoint_interval="1h"))["mttf"].sel(figure="median").item() / 24
+    assert watched.text("mttf") == f"{want:,.0f} d"
+    assert watched.text("gpus-hint") == "1 node of 8 GPUs"
+    assert not watched.page.is_visible("#extrapolated")
+    assert watched.complaints == []
+    watched.page.close()
+
+
 def test_every_control_has_a_name_and_is_reached_by_tab(watch: Watch) -> None:
     assert watch.page.evaluate(
         """[...document.querySelectorAll("input, button")].filter(one => !(

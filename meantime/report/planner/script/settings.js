@@ -22,7 +22,7 @@ function fromHash(text, defaults, bounds) {
   for (const [name, value] of new URLSearchParams(text.replace(/^#/, ""))) {
     if (typeof defaults[name] === "boolean") {
       settings[name] = value === "1";
-    } else if (Object.hasOwn(bounds, name) && acceptable(value, bounds[name])) {
+    } else if (Object.hasOwn(defaults, name) && Object.hasOwn(bounds, name) && acceptable(value, bounds[name])) {
       settings[name] = Number(value);
     } else if (name.startsWith("x.") && Object.hasOwn(settings.rates, name.slice(2)) && acceptable(value, bounds["x."])) {
       settings.rates[name.slice(2)] = Number(value);

@@ -53,8 +53,11 @@ smoke: wheel ## install the wheel in a clean environment and use it from outside
 
 check: lint types layers test docs smoke ## everything that .ci/run checks
 
+# All extras but spark: pyspark is a source package of 450 MB, which only its own tests need (see .ci/run).
+LOCKED := nutpie dask dev docs
+
 lock: $(STAMP) ## resolve requirements.lock anew; LOCK_ARGS=--upgrade takes newer versions
-	$(PY) -m uv pip compile pyproject.toml --all-extras --universal --python-version 3.12 --generate-hashes \
+	$(PY) -m uv pip compile pyproject.toml $(LOCKED:%=--extra %) --universal --python-version 3.12 --generate-hashes \
 		--strip-extras --no-emit-index-url --custom-compile-command "make lock" --quiet \
 		--output-file requirements.lock $(LOCK_ARGS)
 

@@ -5,15 +5,20 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from meantime.datasets.detect import to_table
 from meantime.datasets.log import Log
 from meantime.datasets.outages import incidents
 from meantime.datasets.summary import account
 from meantime.errors import InputError
+from meantime.units import PER_1000_NODE_DAYS
 
 TOP = 10
 """Most rows of a list."""
+MOST_CLUSTERS = 25
+"""Most rows of a list of rates."""
 
 
 def describe(log: Log) -> dict[str, Any]:
@@ -30,7 +35,8 @@ def describe(log: Log) -> dict[str, Any]:
         - ``source``, ``format``, ``kind``, ``notes``, ``rows`` (see `meantime.datasets.summary.account`);
         - ``first``, ``last``: earliest and latest time, None without times;
         - ``facts``: names and values, such as nodes, components or days at risk;
-        - ``lists``: each a ``title``, ``columns`` and at most 10 ``rows``, the largest first.
+        - ``lists``: each a ``title``, ``columns`` and at most 10 ``rows`` (25 of rates), the largest first. Of outages
+          whose format tells how long nodes were in service, rates by component and by cluster are among them.
 
     Raises
     ------
@@ -48,6 +54,10 @@ def describe(log: Log) -> dict[str, Any]:
         times.select(pl.max_horizontal(pl.all().max())).item() if times.width else None,
     )
     facts, lists = makers[log.kind](log.table)
+    if log.kind == "outages":
+        exposed, rated = _rates(log)
+        facts, lists = {**facts, **exposed}, [*rated, *lists[len(rated) :]]
+    facts = {name: value for name, value in facts.items() if value is not None}
     return {
         "source": log.source,
         "format": log.format,
@@ -89,10 +99,10 @@ def _outages(table: pl.DataFrame) -> tuple[dict[str, Any], list[dict[str, Any]]]
     down = ((pl.col("end") - pl.col("start")).dt.total_seconds() / 60).alias("minutes")
     facts = {
         "outages": table.height,
-        "incidents (outages of one minute are one)": incidents(table).height,
+        "incidents, by the minute": incidents(table).height,
         "clusters": table["cluster"].n_unique(),
         "nodes that failed": table.n_unique(["cluster", "node"]),
-        "median down time (minutes)": table.select(down.median()).item(),
+        "median minutes down": table.select(down.median()).item(),
     }
     lists = [_listed("by component", _counted(table, "component")), _listed("by cluster", _counted(table, "cluster"))]
     worst = (
@@ -101,6 +111,34 @@ def _outages(table: pl.DataFrame) -> tuple[dict[str, Any], list[dict[str, Any]]]
         .sort("outages", "cluster", "node", descending=[True, False, False])
     )
     return facts, [*lists, _listed("nodes with the most outages", worst)]
+
+
+def _rates(log: Log) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Rate outages over the days in service, where the format tells them: by component, and by cluster."""
+    try:
+        table = to_table(log)
+    except InputError as error:
+        return {"no rates": str(error)}, []
+    days = float(table["exposure"].sum())
+    failures = int(table["failures"].sum())
+    facts = {"node-days in service": days, "failures per 1,000 node-days": PER_1000_NODE_DAYS * failures / days}
+    lists = []
+    for name in ("component", "cluster"):
+        counts = table["failures"].sum([dim for dim in table["failures"].dims if dim != name])
+        served = table["exposure"].sum([dim for dim in table["exposure"].dims if dim != name])
+        rows = [
+            [label, count, float(at), PER_1000_NODE_DAYS * count / float(at) if at > 0 else None]
+            for label, count, at in zip(
+                counts[name].values.tolist(),
+                counts.values.tolist(),
+                np.broadcast_to(served.values, counts.shape),
+                strict=True,
+            )
+        ]
+        columns = [name, "failures", "node-days", "per 1,000 node-days"]
+        ordered = sorted(rows, key=lambda row: -row[1])[:MOST_CLUSTERS]
+        lists.append({"title": f"rates by {name}", "columns": columns, "rows": ordered})
+    return facts, lists
 
 
 def _lives(table: pl.DataFrame) -> tuple[dict[str, Any], list[dict[str, Any]]]:

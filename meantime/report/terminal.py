@@ -44,7 +44,7 @@ _WRITERS = {
     "amount": compact,
     "fraction": fraction,
     "odds": lambda value: odds(value).replace("under ", "<").replace("over ", ">"),
-    "share": share,
+    "share": lambda value: share(value).replace("under ", "<").replace("over ", ">"),
     "seconds": lambda value: "under 1 ms" if 0 < value < 1e-3 else format_seconds(value),
 }
 
@@ -149,7 +149,7 @@ def print_pairs(pairs: Iterable[tuple[str, str]], out: Console) -> None:
 def print_summary(summary: Mapping[str, Any], out: Console) -> None:
     """Print what `meantime.datasets.summarise` returns."""
     out.print(_pairs(_account(summary)))
-    if summary["states"]:
+    if any(row["state"] != "unknown" for row in summary["states"]):
         table = _table("States of attempts")
         _columns(table, "state", "attempts", "share", "GPU time")
         for row in summary["states"]:
@@ -211,9 +211,9 @@ def print_description(content: Mapping[str, Any], out: Console) -> None:
     print_remarks(content, out)
 
 
-def _fact(value: str | float) -> str:
-    if isinstance(value, str):
-        return value
+def _fact(value: str | float | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or "-"
     return f"{value:,}" if isinstance(value, int) else quantity(value)
 
 
@@ -288,7 +288,8 @@ def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if summary["rows"]["read"]:
         yield "rows", rows_text(summary["rows"])
     if summary["jobs"] is not None:
-        yield "jobs", f"{summary['jobs']:,} in {summary['attempts']:,} attempts on {', '.join(summary['clusters'])}"
+        on = f" on {', '.join(summary['clusters'])}" if summary["clusters"] else ""
+        yield "jobs", f"{summary['jobs']:,} in {summary['attempts']:,} attempts{on}"
     elif summary["attempts"] is not None:
         yield "attempts", f"{summary['attempts']:,} that count, on {', '.join(summary['clusters'])}"
     if summary["log_start"]:
@@ -298,11 +299,9 @@ def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if failures := summary["failures"]:
         rate = PER_1000_NODE_DAYS * failures["total"] / exposure["node_days"] if exposure["node_days"] else float("nan")
         lost = f", and {failures['not_placed']:,} that have no place in the table" if failures["not_placed"] else ""
-        yield (
-            "failures",
-            f"{failures['total']:,} by the rule '{failures['rule']}' ({failures['unattributed']:,} unattributed): "
-            f"{three(rate)} per 1,000 node-days{lost}",
-        )
+        open_ = f" ({failures['unattributed']:,} unattributed)" if failures["rule"] == "infrastructure" else ""
+        by = "as counted" if failures["rule"] == "stated" else f"by the rule '{failures['rule']}'"
+        yield "failures", f"{failures['total']:,} {by}{open_}: {three(rate)} per 1,000 node-days{lost}"
 
 
 def rows_text(rows: Mapping[str, Any]) -> str:
@@ -340,7 +339,13 @@ def _few(clusters: Sequence[str]) -> int:
 
 def _table(title: str, caption: str | None = None) -> Table:
     return Table(
-        title=title, caption=caption, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        title=title,
+        caption=caption,
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        min_width=min(len(title), 80),  # a title is as wide as its table at most
     )
 
 
@@ -378,7 +383,7 @@ def _number(value: float | None) -> float:
 
 
 def _share(value: float | None) -> str:
-    return "-" if value is None else share(value)
+    return "-" if value is None else share(value).replace("under ", "<").replace("over ", ">")
 
 
 def _three(value: float | None) -> str:

@@ -19,7 +19,10 @@ def test_outages(shared_data: Path) -> None:
     assert said["facts"]["outages"] == 23613
     assert said["facts"]["clusters"] == 22
     assert said["rows"]["quarantined"] == 126
-    assert said["lists"][1]["rows"][0] == ["2", 7104]
+    clusters = {row[0]: row[1:] for row in said["lists"][1]["rows"]}
+    assert clusters["2"] == [7104, pytest.approx(110630, abs=0.5), pytest.approx(64.2141, rel=1e-5)]
+    assert len(clusters) == 22
+    assert said["lists"][0]["rows"][0][:2] == ["hardware", 14291]
     assert (said["first"], said["last"]) == ("1995-05-19T21:55:00+00:00", "2005-09-09T13:47:00+00:00")
 
 
@@ -31,6 +34,13 @@ def test_descriptions_are_json(name: str) -> None:
     assert json.loads(json.dumps(said)) == said
     assert said["rows"]["read"] == said["rows"]["used"] + sum(said["rows"]["folded"].values())
     assert all(len(row) == len(part["columns"]) for part in said["lists"] for row in part["rows"])
+
+
+def test_diary_of_a_run(shared_data: Path) -> None:
+    """No incident has an end, so there is no down time to speak of; 48 nodes for 115 days."""
+    said = describe(read(shared_data / "bloom_176b" / "incidents.csv"))  # type: ignore[arg-type]
+    assert said["facts"]["node-days in service"] == 48 * 115
+    assert None not in said["facts"].values()
 
 
 def test_empty_logs_and_jobs(tmp_path: Path) -> None:

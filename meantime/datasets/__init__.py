@@ -21,6 +21,8 @@ from meantime.datasets.documents import training_document as training_document
 from meantime.datasets.exposure import busy_exposure as busy_exposure
 from meantime.datasets.failure_table import failure_table as failure_table
 from meantime.datasets.goodput import goodput as goodput
+from meantime.datasets.incident_table import check_incidents as check_incidents
+from meantime.datasets.incident_table import incident_table as incident_table
 from meantime.datasets.inventory import read_inventory as read_inventory
 from meantime.datasets.large import is_large as is_large
 from meantime.datasets.large import scan_parquet as scan_parquet
@@ -35,6 +37,7 @@ from meantime.datasets.nodes import FAILURE_SIGNALS as FAILURE_SIGNALS
 from meantime.datasets.nodes import LEMON_SIGNALS as LEMON_SIGNALS
 from meantime.datasets.nodes import check_nodes as check_nodes
 from meantime.datasets.nodes import with_signals as with_signals
+from meantime.datasets.outage_periods import outage_periods as outage_periods
 from meantime.datasets.outages import hit_probability as hit_probability
 from meantime.datasets.outages import incidents as incidents
 from meantime.datasets.outages import outage_table as outage_table
@@ -72,6 +75,7 @@ __all__ = [
     "build_table",
     "busy_exposure",
     "calendar_exposure",
+    "check_incidents",
     "check_nodes",
     "check_quality",
     "check_table",
@@ -80,12 +84,14 @@ __all__ = [
     "failure_table_from_counts",
     "goodput",
     "hit_probability",
+    "incident_table",
     "incidents",
     "is_large",
     "lives_table",
     "load_components",
     "load_mapping",
     "measure_runs",
+    "outage_periods",
     "outage_table",
     "read",
     "read_counts",

@@ -21,6 +21,7 @@ from meantime.datasets.table import build_table
 from meantime.datasets.taxonomy import UNATTRIBUTED
 from meantime.datasets.times import UTC, choose_hours, parse_times
 from meantime.errors import InputError
+from meantime.units import Duration, seconds
 
 COLUMNS = ("cluster", "node", "start", "end", "component", "detail")
 
@@ -117,8 +118,8 @@ def outages_log(
     )
 
 
-def incidents(outages: pl.DataFrame, by: Sequence[str] = ("cluster",)) -> pl.DataFrame:
-    """Join outages that start in the same minute into one incident.
+def incidents(outages: pl.DataFrame, by: Sequence[str] = ("cluster",), *, window: Duration = "1min") -> pl.DataFrame:
+    """Join outages that start in the same minute, or in another window of time, into one incident.
 
     Operators enter all nodes that a power cut or a switch took down under one time, so the rows of a minute are
     one cause, not independent failures.
@@ -128,16 +129,19 @@ def incidents(outages: pl.DataFrame, by: Sequence[str] = ("cluster",)) -> pl.Dat
     outages
         Table of a log of outages.
     by
-        Columns within which minutes are compared.
+        Columns within which times are compared.
+    window
+        Length of the windows, from midnight UTC on.
 
     Returns
     -------
     pl.DataFrame
-        `by`, ``start`` (the minute), ``nodes`` (distinct ones hit) and ``outages`` (rows), in order of `by` and time.
+        `by`, ``start`` of the window, ``nodes`` (distinct ones hit) and ``outages`` (rows), in order of `by` and time.
     """
     keys = [*by, "start"]
+    every = f"{max(1, round(seconds(window, name='window') * 1e6))}us"
     return (
-        outages.with_columns(pl.col("start").dt.truncate("1m"))
+        outages.with_columns(pl.col("start").dt.truncate(every))
         .group_by(keys)
         .agg(pl.col("node").n_unique().cast(pl.Int64).alias("nodes"), pl.len().cast(pl.Int64).alias("outages"))
         .sort(keys)

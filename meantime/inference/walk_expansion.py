@@ -50,8 +50,8 @@ def expand_walks(
     total = days.sum(2, keepdims=True)
     rate = np.broadcast_to((counts.sum(2, keepdims=True) + 0.5) / np.maximum(total, 1.0), counts.shape)
     for _ in range(ROUNDS):
-        weight, response = _respond(counts, days, rate, float(scales["sigma_cell"]))
-        work = prepare_walks(weight, response, grid.step_years)
+        mean, response = _respond(counts, days, rate)
+        work = prepare_walks(mean, response, grid.step_years, float(scales["sigma_cell"]))
         values, _ = whiten_walks(np, zeros, scales, work, prior)
         log_rate = values["level"] + values.get("cluster_deviation", 0.0)
         log_rate = np.broadcast_to(log_rate, counts.shape[:2])[..., None] + add_up(np, values["walk_step"])[:, None]
@@ -62,14 +62,11 @@ def expand_walks(
     return work, scales
 
 
-def _respond(
-    counts: np.ndarray, days: np.ndarray, rate: np.ndarray, sigma_cell: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _respond(counts: np.ndarray, days: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mean = np.maximum(days * rate, 1e-8)
-    exposed = days > 0
-    weight = np.where(exposed, mean / (1 + mean * sigma_cell**2), 0.0)
     gap = np.clip((counts - mean) / mean, -1.0, 3.0)
-    return weight, np.where(exposed, np.log(rate) + gap, 0.0)
+    exposed = days > 0
+    return np.where(exposed, mean, 0.0), np.where(exposed, np.log(rate) + gap, 0.0)
 
 
 def _rescale(

@@ -7,9 +7,12 @@ less where a period's own deviation blurs them) around working responses y. A wa
 :math:`\sigma`: one decomposition before sampling serves all of it, and a draw costs two products with a
 matrix of periods x periods for each walk.
 
+Where a period's own deviation blurs the counts, D shrinks as that deviation grows. Of each cluster and component it
+is taken to shrink in all periods alike, which keeps the basis.
+
 The map goes down the hierarchy. The walk of a cluster comes first, with its components' levels and own
-walks eliminated; then the levels, with the own walks eliminated; then the own walks. Only the first is
-approximate: the components' information is not diagonal in one basis, and what stands off the diagonal
+walks eliminated; then the levels, with the own walks eliminated; then the own walks. Only the first
+is approximate: the components' information is not diagonal in one basis, and what stands off the diagonal
 is left out. As a change of variables the map is exact all the same; its Jacobian is closed.
 
 All functions take the array module (`numpy` or `jax.numpy`) first.
@@ -25,25 +28,29 @@ from meantime.inference.whitening import whiten_levels
 type Arrays = Mapping[str, Any]
 
 
-def prepare_walks(weight: np.ndarray, response: np.ndarray, step_years: np.ndarray) -> dict[str, np.ndarray]:
+def prepare_walks(
+    mean: np.ndarray, response: np.ndarray, step_years: np.ndarray, sigma_cell: float
+) -> dict[str, np.ndarray]:
     """Decompose the information of counts on walks.
 
     Parameters
     ----------
-    weight
-        Weight of each working response, shape (cluster, component, period); 0 without exposure.
+    mean
+        Expected counts, shape (cluster, component, period); 0 without exposure.
     response
         Working log rates, the same shape.
     step_years
         Years of each step, shape (step,).
+    sigma_cell
+        Deviation of a period about its walk, at which responses are weighed.
 
     Returns
     -------
     dict
-        ``sum_*``: weights, first and basis products of the levels; ``own_*``: eigenvalues, eigenvectors and
-        projections of each own walk; ``walk_*``: those of the clusters' walks, levels eliminated.
+        ``mean`` and ``weight`` of the responses, ``sum_*`` of them for the levels; ``own_*``: eigenvalues, eigenvectors
+        and projections of each own walk; ``walk_*``: those of the clusters' walks, levels eliminated.
     """
-    width = np.sqrt(step_years)
+    width, weight = np.sqrt(step_years), mean / (1 + mean * sigma_cell**2)
     adds = np.vstack([-np.triu(np.ones((len(width), len(width)))), np.zeros(len(width))]) * width
     pulled = weight * response
     own_value, own_vector = np.linalg.eigh(_inner(adds, weight))
@@ -51,14 +58,15 @@ def prepare_walks(weight: np.ndarray, response: np.ndarray, step_years: np.ndarr
     project = np.einsum("ckse,ckt,ts->cket", own_vector, weight, adds, optimize=True)
     total = weight.sum(-1)
     safe = np.where(total > 0, total, 1.0)
-    mean = pulled.sum(-1) / safe
+    centre = pulled.sum(-1) / safe
     first = np.einsum("ckt,ts->cks", weight, adds)
     left = _inner(adds, weight) - first[..., :, None] * first[..., None, :] / safe[..., None, None]
     walk_vector = np.linalg.eigh(left.sum(1))[1]
     turned = np.einsum("cse,cksr->cker", walk_vector, left, optimize=True)
-    rest = np.einsum("ckt,ts,cse->cke", pulled - weight * mean[..., None], adds, walk_vector, optimize=True)
+    rest = np.einsum("ckt,ts,cse->cke", pulled - weight * centre[..., None], adds, walk_vector, optimize=True)
     return {
         "width": width,
+        "mean": mean,
         "weight": weight,
         "sum_weight": total,
         "sum_pull": pulled.sum(-1),
@@ -84,8 +92,8 @@ def whiten_walks(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays
         ``mu`` (), ``level`` (component,), with several clusters ``cluster_deviation`` (cluster, component),
         ``walk_step`` (cluster, step) and, with several components, ``own_step`` (cluster, component, step).
     scales
-        ``sigma_component``, with several clusters ``sigma_cluster``, ``sigma_walk`` and, with several
-        components, ``sigma_own_component`` (component,).
+        ``sigma_component``, with several clusters ``sigma_cluster``, ``sigma_walk``, ``sigma_cell`` and, with
+        several components, ``sigma_own_component`` (component,).
     work
         From `prepare_walks`.
     prior
@@ -98,26 +106,29 @@ def whiten_walks(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays
     """
     several = "own_step" in z
     variance = scales["sigma_own_component"][:, None] ** 2 if several else 0.0
-    seen = 1 + variance * work["walk_value"]
+    spread = work["mean"] / (1 + work["mean"] * scales["sigma_cell"] ** 2)
+    share = spread.sum(-1) / xp.where(work["sum_weight"] > 0, work["sum_weight"], 1.0)  # of the weights when prepared
+    each = share[..., None]
+    seen = each / (1 + variance * each * work["walk_value"])
     steps, jacobian = _steps(
-        xp, z["walk_step"], scales["sigma_walk"], (work["walk_value"] / seen).sum(1), (work["walk_pull"] / seen).sum(1),
+        xp, z["walk_step"], scales["sigma_walk"], (work["walk_value"] * seen).sum(1), (work["walk_pull"] * seen).sum(1),
         work["walk_vector"], work["width"],
     )  # fmt: skip
     walk = add_up(xp, steps)
-    hidden = variance / (1 + variance * work["own_value"])
+    hidden = variance / (1 + variance * each * work["own_value"]) * each
     left = work["own_pull"] - xp.einsum("cket,ct->cke", work["own_project"], walk) if several else work["own_pull"]
-    weight = work["sum_weight"] - (hidden * work["own_one"] ** 2).sum(-1)
+    weight = share * (work["sum_weight"] - (hidden * work["own_one"] ** 2).sum(-1))
     pull = work["sum_pull"] - (work["weight"] * walk[:, None]).sum(-1) - (hidden * work["own_one"] * left).sum(-1)
     weight = xp.where(work["sum_weight"] > 0, xp.maximum(weight, 1e-12), 0.0)
-    response = pull / xp.where(weight > 0, weight, 1.0)
+    response = share * pull / xp.where(weight > 0, weight, 1.0)
     levels = {"counts": weight[:, None], "response": response[:, None]}
     values, more = whiten_levels(xp, z, scales, levels, prior)
     values, jacobian = {**values, "walk_step": steps}, jacobian + more
     if several:
         here = values["level"] + values.get("cluster_deviation", 0.0) + 0 * weight
-        left = left - here[..., None] * work["own_one"]
+        left = each * (left - here[..., None] * work["own_one"])
         values["own_step"], more = _steps(
-            xp, z["own_step"], scales["sigma_own_component"][:, None], work["own_value"], left,
+            xp, z["own_step"], scales["sigma_own_component"][:, None], each * work["own_value"], left,
             work["own_vector"], work["width"],
         )  # fmt: skip
         jacobian = jacobian + more

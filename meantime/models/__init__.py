@@ -15,6 +15,11 @@ from meantime.models.grid import MIN_CELL_VARIANCE as MIN_CELL_VARIANCE
 from meantime.models.grid import REFERENCE_GPUS as REFERENCE_GPUS
 from meantime.models.grid import Grid as Grid
 from meantime.models.grid import grid_of as grid_of
+from meantime.models.incident import IncidentPriors as IncidentPriors
+from meantime.models.incident import incident as incident
+from meantime.models.incident import size_shares as size_shares
+from meantime.models.incident_grid import IncidentGrid as IncidentGrid
+from meantime.models.incident_grid import incident_grid_of as incident_grid_of
 from meantime.models.layout import Layout as Layout
 from meantime.models.node_frailty import NodeFrailtyPriors as NodeFrailtyPriors
 from meantime.models.node_frailty import node_frailty as node_frailty
@@ -40,6 +45,8 @@ __all__ = [
     "ComponentSizePriors",
     "ConstantPriors",
     "Grid",
+    "IncidentGrid",
+    "IncidentPriors",
     "Layout",
     "ModelEntry",
     "NodeFrailtyPriors",
@@ -51,10 +58,13 @@ __all__ = [
     "component_size",
     "constant",
     "grid_of",
+    "incident",
+    "incident_grid_of",
     "model_entry",
     "node_frailty",
     "nodes_of",
     "over_time",
     "priors_for",
+    "size_shares",
     "time_grid_of",
 ]

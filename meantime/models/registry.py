@@ -9,6 +9,7 @@ from meantime.models.component import ComponentPriors, component
 from meantime.models.component_gamma import ComponentGammaPriors, component_gamma
 from meantime.models.component_size import ComponentSizePriors, component_size
 from meantime.models.constant import ConstantPriors, constant
+from meantime.models.incident import IncidentPriors, incident
 from meantime.models.node_frailty import NodeFrailtyPriors, node_frailty
 from meantime.models.over_time import OverTimePriors, over_time
 
@@ -29,6 +30,7 @@ MODELS: dict[str, ModelEntry] = {
     "component_gamma": ModelEntry(component_gamma, ComponentGammaPriors),
     "component_size": ModelEntry(component_size, ComponentSizePriors),
     "node_frailty": ModelEntry(node_frailty, NodeFrailtyPriors),
+    "incident": ModelEntry(incident, IncidentPriors),
     "over_time": ModelEntry(over_time, OverTimePriors),
 }
 

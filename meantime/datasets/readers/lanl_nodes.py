@@ -150,6 +150,25 @@ def lanl_table(log: Log, *, adjusted: bool = True, by_node: bool = True) -> xr.D
     return outage_table(log, lanl_nodes(log), days=days, by_node=by_node, components=COMPONENTS)
 
 
+def lanl_service(nodes: pl.DataFrame) -> pl.DataFrame:
+    """Return when nodes were in service, windows mended as for ``days_adjusted``: for `outage_periods`.
+
+    Parameters
+    ----------
+    nodes
+        From `lanl_nodes`.
+
+    Returns
+    -------
+    pl.DataFrame
+        ``cluster``, ``node``, ``begin`` and ``until``.
+    """
+    grew = pl.col("cluster") == _GREW
+    begin = pl.when(grew).then(pl.coalesce("first_failure", "begin")).otherwise("begin")
+    days = pl.duration(microseconds=(pl.col("days_adjusted") * _MICROS_PER_DAY).round().cast(pl.Int64))
+    return nodes.select("cluster", "node", begin.alias("begin"), (begin + days).alias("until"))
+
+
 def _windows(failed: pl.DataFrame, log_end: dt.datetime) -> pl.DataFrame:
     months = {
         text: parse_month(text) for text in [*failed["production"].unique(), *failed["decommission"].unique()] if text

@@ -3,6 +3,7 @@
 from meantime.datasets.simulate.cluster import simulate_cluster
 from meantime.datasets.simulate.frailty import simulate_nodes
 from meantime.datasets.simulate.frames import Simulation
+from meantime.datasets.simulate.incidents import simulate_incidents
 from meantime.datasets.simulate.plan import RSC1_RATES, RSC1_SIZES, ClusterPlan
 from meantime.datasets.simulate.tables import simulate_table
 from meantime.datasets.simulate.write import write_cluster
@@ -13,6 +14,7 @@ __all__ = [
     "ClusterPlan",
     "Simulation",
     "simulate_cluster",
+    "simulate_incidents",
     "simulate_nodes",
     "simulate_table",
     "write_cluster",

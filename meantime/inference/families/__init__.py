@@ -6,6 +6,7 @@ from meantime.inference.families.component_size import COMPONENT_SIZE
 from meantime.inference.families.constant import CONSTANT
 from meantime.inference.families.family import NEW as NEW
 from meantime.inference.families.family import Family as Family
+from meantime.inference.families.incident import INCIDENT
 from meantime.inference.families.node_frailty import NODE_FRAILTY
 from meantime.inference.families.over_time import OVER_TIME
 
@@ -15,5 +16,6 @@ FAMILIES: dict[str, Family] = {
     "component_gamma": COMPONENT_GAMMA,
     "component_size": COMPONENT_SIZE,
     "node_frailty": NODE_FRAILTY,
+    "incident": INCIDENT,
     "over_time": OVER_TIME,
 }

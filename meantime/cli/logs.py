@@ -176,6 +176,14 @@ def fit(
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
     draws: Annotated[int, typer.Option("--draws", min=4, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
     tune: Annotated[int, typer.Option("--tune", min=1, help="Warm-up a chain.", rich_help_panel="Sampling")] = 500,
+    method: Annotated[
+        str,
+        typer.Option("--method", help="auto, conjugate, quadrature, laplace or nuts.", rich_help_panel="Sampling"),
+    ] = "auto",
+    backend: Annotated[
+        str,
+        typer.Option("--backend", help="Sampler of NUTS: numpyro, or nutpie (an extra).", rich_help_panel="Sampling"),
+    ] = "numpyro",
     allow_unconverged: Annotated[
         bool,
         typer.Option("--allow-unconverged", help="Keep a fit that fails the gate.", rich_help_panel="Sampling"),
@@ -222,6 +230,8 @@ def fit(
     tree = inference.fit(
         table,
         model=model,
+        method=method,
+        backend=backend,
         seed=seed,
         chains=chains,
         draws=draws,

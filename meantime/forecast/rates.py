@@ -98,6 +98,8 @@ def rates_of(
         rate.attrs["data_gpus_per_node"] = int(data["gpus_per_node"])
     if record.get("diagnostics", {}).get("converged") is False:
         rate.attrs["warnings"] = "The fit did not converge: these figures cannot be relied on."
+    elif record.get("method") == "laplace":
+        rate.attrs["warnings"] = "The fit is a first look, by an approximation; for figures to rely on, use NUTS."
     return rate
 
 

@@ -11,7 +11,7 @@ from meantime.inference import gate
 from meantime.inference.families import FAMILIES
 from meantime.inference.methods import choose_method, draw
 from meantime.inference.provenance import ATTRIBUTE, record
-from meantime.inference.sampling import Plan
+from meantime.inference.sampling import BACKENDS, Plan
 from meantime.inference.tree import build_tree
 from meantime.models import priors_for
 
@@ -25,6 +25,7 @@ def fit(
     *,
     priors: Any = None,
     method: str = "auto",
+    backend: str = "numpyro",
     seed: int = 0,
     chains: int = 4,
     draws: int = 1000,
@@ -45,7 +46,10 @@ def fit(
         An instance of the model's priors, a mapping of its fields, or None for the defaults.
     method
         ``"conjugate"`` (exact; `constant`), ``"quadrature"`` (exact up to a fine grid over two numbers;
-        `component_gamma`), ``"nuts"``, or ``"auto"``: exact where possible.
+        `component_gamma`), ``"nuts"``, or ``"auto"``: exact where possible, NUTS elsewhere. ``"laplace"`` is a
+        first look, marked as approximate: a Gaussian about the mode, corrected by importance sampling.
+    backend
+        Sampler of NUTS: ``"numpyro"``, or ``"nutpie"`` (an extra, ``pip install 'meantime[nutpie]'``).
     seed
         Seed of everything random; the same seed gives the same draws on the same machine.
     chains, draws, tune
@@ -71,17 +75,18 @@ def fit(
         For a table, model, priors or option that cannot be used.
     ConvergenceError
         If the draws fail the gate: R-hat above 1.01, a bulk or tail effective sample size below 400, a
-        divergence, or trajectories cut short.
+        divergence, or trajectories cut short; or, of ``"laplace"``, if Pareto k is above 0.7.
     """
     started = time.perf_counter()
     priors = priors_for(model, priors)
     family = FAMILIES[model]
     table = family.check(table)
     method = choose_method(method, model)
+    _check_backend(backend)
     _check_numbers(seed=seed, chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     plan = Plan(seed=int(seed), chains=int(chains), draws=int(draws), tune=int(tune), target_accept=target_accept)
     layout: Any = family.layout(table)
-    drawn = draw(table, model, priors, family, layout, plan, method, show=progress)
+    drawn = draw(table, model, priors, family, layout, plan, method, backend=backend, show=progress)
     gate.enforce(drawn.diagnostics, model=model, allow_unconverged=allow_unconverged)
     tree = build_tree(table, family, layout, drawn.sampled, drawn.statistics, np.random.default_rng([plan.seed, 7]))
     if drawn.exact is not None:
@@ -91,12 +96,21 @@ def fit(
         model=model,
         priors=priors,
         method=method,
-        backend="numpyro" if method == "nuts" else "numpy",
+        backend={"nuts": backend, "laplace": "jax"}.get(method, "numpy"),
         plan=drawn.plan,
         seconds=time.perf_counter() - started,
         diagnostics=drawn.diagnostics,
     )
     return tree
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        raise InputError(f"backend is {backend!r}; expected one of {', '.join(BACKENDS)}")
+    if backend == "nutpie":
+        from meantime.inference.nutpie import require_nutpie
+
+        require_nutpie()
 
 
 def _check_numbers(*, target_accept: float, **counts: int) -> None:

@@ -108,6 +108,8 @@ def enforce(diagnostics: Diagnostics, *, model: str, allow_unconverged: bool) ->
 
 
 def _advice(diagnostics: Diagnostics, model: str) -> str:
+    if "pareto_k" in diagnostics:
+        return "Try method 'nuts' (--method nuts)."
     ideas = []
     if diagnostics["divergences"]:
         ideas.append("a higher target_accept (0.99)")

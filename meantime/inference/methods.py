@@ -1,4 +1,4 @@
-"""How draws of a posterior are found: exactly, or by NUTS."""
+"""How draws of a posterior are found: exactly, by NUTS, or roughly, from a Gaussian."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from meantime.inference.families import FAMILIES, Family
 from meantime.inference.sampling import Plan, sample
 from meantime.models import Layout
 
-METHODS = ("auto", *EXACT_METHODS, "nuts")
+METHODS = ("auto", *EXACT_METHODS, "laplace", "nuts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,16 @@ def choose_method(method: str, model: str) -> str:
 
 
 def draw(
-    data: xr.Dataset, model: str, priors: Any, family: Family, layout: Layout, plan: Plan, method: str, *, show: bool
+    data: xr.Dataset,
+    model: str,
+    priors: Any,
+    family: Family,
+    layout: Layout,
+    plan: Plan,
+    method: str,
+    *,
+    backend: str = "numpyro",
+    show: bool,
 ) -> Drawn:
     """Draw from a posterior.
 
@@ -75,6 +84,8 @@ def draw(
         Seed and lengths.
     method
         As `choose_method` returns it.
+    backend
+        Sampler of NUTS, one of `sampling.BACKENDS`.
     show
         Whether to show a progress bar.
 
@@ -88,10 +99,15 @@ def draw(
         sampled, exact = family.exact.draw(layout, priors, (plan.chains, plan.draws), rng)
         diagnostics = exact_diagnostics(plan.chains * plan.draws)
         return Drawn(sampled=dict(sampled), diagnostics=diagnostics, plan=plan, exact=exact)
-    sampled, statistics = sample(data, model, priors, family, layout, plan, show=show)
+    if method == "laplace":
+        from meantime.inference.gaussian import laplace_draws
+
+        rough, diagnostics = laplace_draws(data, model, priors, family, layout, plan)
+        return Drawn(sampled=rough, diagnostics=diagnostics, plan=plan)
+    sampled, statistics = sample(data, model, priors, family, layout, plan, backend=backend, show=show)
     diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
     if diagnostics["divergences"]:
         plan = dataclasses.replace(plan, tune=2 * plan.tune, target_accept=(3 + plan.target_accept) / 4)
-        sampled, statistics = sample(data, model, priors, family, layout, plan, show=show)
+        sampled, statistics = sample(data, model, priors, family, layout, plan, backend=backend, show=show)
         diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
     return Drawn(sampled=sampled, statistics=statistics, diagnostics=diagnostics, plan=plan)

@@ -17,7 +17,7 @@ from meantime.errors import InputError
 ATTRIBUTE = "meantime"
 SCHEMA = "meantime.fit/1"
 
-_PACKAGES = ("meantime", "jax", "numpy", "numpyro", "pymc", "pytensor", "xarray")
+_PACKAGES = ("meantime", "jax", "numpy", "numpyro", "nutpie", "pymc", "pytensor", "xarray")
 
 
 def record(
@@ -112,5 +112,6 @@ def _versions() -> dict[str, str]:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "unknown"
+            if package != "nutpie":  # an extra
+                found[package] = "unknown"
     return found

@@ -50,6 +50,8 @@ def verdict(record: Mapping[str, Any]) -> str:
         return "The fit did not converge and was kept on request. Its figures cannot be relied on."
     if record.get("method") in EXACT_METHODS:
         return "The posterior is known exactly; its draws are independent and nothing had to converge."
+    if record.get("method") == "laplace":
+        return "The posterior is an approximation about its mode, corrected by importance sampling: a first look."
     return "The draws passed every check that a fit must pass before it is used."
 
 

@@ -131,6 +131,8 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
                 f"{checks['min_ess_tail']:.0f} tail, {checks['divergences']} divergences",
             )
         )
+    if "pareto_k" in checks:
+        pairs.append(("approximate", f"a first look by a Gaussian; Pareto k {checks['pareto_k']:.2f}"))
     out.print(_pairs(pairs))
     clusters = [str(name) for name in table["cluster"].values]
     for cluster in clusters[: _few(clusters)]:

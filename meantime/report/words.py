@@ -286,4 +286,6 @@ def _gate(tree: xr.DataTree) -> str:
         return "The fit did not converge: do not rely on these figures."
     if found.get("method") in EXACT_METHODS:
         return "The posterior is exact; no sampler was needed."
+    if found.get("method") == "laplace":
+        return "The posterior is an approximation, for a first look."
     return "The sampler passed all of its checks."

@@ -1,0 +1,105 @@
+"""What a sampler samples: a model's density in its own geometry, on a device, with its data."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from meantime.inference.cache import use_cache
+from meantime.inference.families import Family
+from meantime.models import Layout, model_entry
+
+ACCELERATOR_CELLS = 200_000
+"""Cells from which an accelerator is used where there is one: below, a CPU is taken to be faster."""
+
+KEPT = 8
+"""Translated densities kept for further fits of the same model and shapes."""
+
+_FUNCTIONS: OrderedDict[Any, "Functions"] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Functions:
+    """The density of z as JAX functions of ``(z, data)``, the same for all data of the same shapes.
+
+    Parameters
+    ----------
+    potential
+        Minus the log density, a scalar.
+    collect
+        The model's own variables, by name.
+    """
+
+    potential: Callable[[Any, Any], Any]
+    collect: Callable[[Any, Any], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A density, its data on a device, and the length of z."""
+
+    functions: Functions
+    data: Any
+    size: int
+    device: Any
+    key: Any
+
+
+def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout: Layout) -> Target:
+    """Prepare a model for sampling. To be called, and its functions, where 64-bit numbers are on.
+
+    Parameters
+    ----------
+    data
+        Checked data.
+    model, priors, family, layout
+        The model's name, priors, functions, and the data as it sees them.
+    """
+    import jax
+
+    use_cache()
+    geometry = family.geometry(layout, priors)
+    observed = layout.observed()
+    key = (model, priors, _shapes(observed), _shapes(geometry.data))
+    if key not in _FUNCTIONS:
+        _FUNCTIONS[key] = _functions(data, model, priors, geometry.to_values)
+    _FUNCTIONS.move_to_end(key)
+    while len(_FUNCTIONS) > KEPT:
+        _FUNCTIONS.popitem(last=False)
+    device = _device(max(array.size for array in observed.values()))
+    placed = jax.device_put({"model": observed, "geometry": geometry.data}, device)
+    return Target(_FUNCTIONS[key], placed, geometry.size, device, key)
+
+
+def _functions(data: xr.Dataset, model: str, priors: Any, to_values: Callable[..., Any]) -> Functions:
+    from meantime.inference.density import density_of
+
+    density = density_of(model_entry(model).build(data, priors))
+
+    def potential(z: Any, data: Any) -> Any:
+        values, jacobian = to_values(z, data["geometry"])
+        return -(density.log_density(values, data["model"]) + jacobian)
+
+    def collect(z: Any, data: Any) -> Any:
+        values, _ = to_values(z, data["geometry"])
+        return density.constrain(values, data["model"])
+
+    return Functions(potential, collect)
+
+
+def _shapes(arrays: Mapping[str, np.ndarray]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((name, array.shape) for name, array in sorted(arrays.items()))
+
+
+def _device(cells: int) -> Any:
+    import jax
+
+    if cells < ACCELERATOR_CELLS:
+        try:
+            return jax.devices("cpu")[0]
+        except RuntimeError:  # JAX was told to know no CPU
+            pass
+    return jax.devices()[0]

@@ -14,6 +14,8 @@ def check_package(root: Path) -> None:
     assert root not in home.parents, f"imported from the tree, not from the wheel: {home}"
     assert not {"pymc", "jax", "matplotlib"} & sys.modules.keys(), "import meantime is heavy"
     assert files(meantime).joinpath("py.typed").is_file(), "py.typed is missing"
+    for part in ("assets/uplot/uPlot.iife.min.js", "assets/uplot/LICENSE", "planner/script/start.js"):
+        assert files(meantime).joinpath("report", *part.split("/")).is_file(), f"{part} is missing"
     missing = [name for name in meantime.__all__ if not hasattr(meantime, name)]
     assert not missing, f"public names that do not load: {missing}"
     from meantime.datasets import published

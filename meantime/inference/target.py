@@ -3,7 +3,8 @@
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -11,6 +12,9 @@ import xarray as xr
 from meantime.inference.cache import use_cache
 from meantime.inference.families import Family
 from meantime.models import Layout, model_entry
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 ACCELERATOR_CELLS = 200_000
 """Cells from which an accelerator is used where there is one: below, a CPU is taken to be faster."""
@@ -62,10 +66,14 @@ def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout:
 
     use_cache()
     geometry = family.geometry(layout, priors)
-    observed = layout.observed()
+    build: Callable[[], pm.Model]
+    if family.condensed is None:
+        build, observed = partial(model_entry(model).build, data, priors), layout.observed()
+    else:
+        build, observed = family.condensed(layout, priors)
     key = (model, priors, _shapes(observed), _shapes(geometry.data))
     if key not in _FUNCTIONS:
-        _FUNCTIONS[key] = _functions(data, model, priors, geometry.to_values)
+        _FUNCTIONS[key] = _functions(build, geometry.to_values)
     _FUNCTIONS.move_to_end(key)
     while len(_FUNCTIONS) > KEPT:
         _FUNCTIONS.popitem(last=False)
@@ -74,10 +82,10 @@ def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout:
     return Target(_FUNCTIONS[key], placed, geometry.size, device, key)
 
 
-def _functions(data: xr.Dataset, model: str, priors: Any, to_values: Callable[..., Any]) -> Functions:
+def _functions(build: "Callable[[], pm.Model]", to_values: Callable[..., Any]) -> Functions:
     from meantime.inference.density import density_of
 
-    density = density_of(model_entry(model).build(data, priors))
+    density = density_of(build())
 
     def potential(z: Any, data: Any) -> Any:
         values, jacobian = to_values(z, data["geometry"])

@@ -45,6 +45,11 @@ def check(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
         where those are fewer than half; ``notes``. Models of other data than counts by
         cell are checked by mean, standard deviation, smallest and largest value, and LOO-PIT.
 
+    Raises
+    ------
+    InputError
+        If the tree is no fit.
+
     Notes
     -----
     The dispersion is the mean over cells of (n - m)^2 / m, with m the cell's mean under the model: 1 for
@@ -52,11 +57,6 @@ def check(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
     Totals by a dimension that the model sums away are drawn from its posterior rates and the exposure along
     that dimension: they show what the model leaves out. Posterior predictive p-values are drawn to 1/2,
     since the data were seen by the fit; LOO-PIT values are not.
-
-    Raises
-    ------
-    InputError
-        If the tree is no fit.
     """
     provenance(tree)
     observed_data = tree["observed_data"].to_dataset()

@@ -32,17 +32,17 @@ def compare(fits: Mapping[str, xr.DataTree] | Sequence[xr.DataTree]) -> xr.Datas
         trusted). Pointwise: ``elpd_i`` and ``pareto_k``, (model, ...). The attribute ``notes`` lists what to
         beware of.
 
+    Raises
+    ------
+    InputError
+        If there are fewer than two fits, or they are of different data or cannot be compared.
+
     Notes
     -----
     An observation is a cell of the table as the finest of the models sees it, with what belongs to that
     cell alone integrated out of the likelihood (cell deviations of `component_size`): otherwise a cell left
     out would still be known by its own parameter. Models that do not tell such cells apart are held to the
     same cells (see `meantime.inference.cells`).
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two fits, or they are of different data or cannot be compared.
     """
     trees = _named(fits)
     _check_same_data(trees)

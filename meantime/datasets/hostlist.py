@@ -1,6 +1,7 @@
 """Host lists as Slurm writes them: ``rsc[001-016,020],gpu-a7``.
 
-A few lines of our own, because the libraries for this on PyPI are under the GPL or LGPL.
+Lines of our own: of the two well-kept libraries python-hostlist is under the GPL and ClusterShell under the LGPL, and
+both expand one list at a time, where a log has half a million, which `expand_column` expands at once.
 """
 
 import itertools

@@ -35,6 +35,7 @@ from meantime.forecast.mitigations import RemoveLemons as RemoveLemons
 from meantime.forecast.mitigations import ScaleComponent as ScaleComponent
 from meantime.forecast.output import to_csv as to_csv
 from meantime.forecast.output import to_json as to_json
+from meantime.forecast.periods import forecast_periods as forecast_periods
 from meantime.forecast.plan import Plan as Plan
 from meantime.forecast.point import ettr_point as ettr_point
 from meantime.forecast.rates import checked_gpus as checked_gpus
@@ -80,6 +81,7 @@ __all__ = [
     "flat_rows",
     "forecast",
     "forecast_chunked",
+    "forecast_periods",
     "forecast_rates",
     "forecast_work",
     "hypotheticals",

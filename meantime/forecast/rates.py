@@ -83,13 +83,21 @@ def rates_of(
     InputError
         If the sizes, the cluster or the horizon cannot be used.
     """
-    from meantime.inference import predict_rate, provenance
+    from meantime.inference import predict_rate
 
     rate = predict_rate(tree, checked_gpus(gpus), cluster=cluster, horizon=horizon, seed=seed)
+    return with_record(rate, tree, cluster=cluster, horizon=horizon)
+
+
+def with_record(
+    rate: xr.DataArray, tree: xr.DataTree, *, cluster: str | None, horizon: Duration | None
+) -> xr.DataArray:
+    """Put what is recorded of a fit into the attributes of rates drawn from it (see `rates_of`)."""
+    from meantime.inference import provenance
+
     record = provenance(tree)
-    kept: dict[str, Any] = {
-        key: record[key] for key in ("model", "method", "data_digest", "created", "versions") if key in record
-    }
+    wanted = ("model", "method", "data_digest", "created", "versions")
+    kept: dict[str, Any] = {key: record[key] for key in wanted if key in record}
     kept |= {"cluster": cluster} if cluster else {}
     kept |= {"horizon": str(horizon)} if horizon is not None else {}
     rate.attrs["model"] = json.dumps(kept)

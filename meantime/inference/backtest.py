@@ -11,6 +11,7 @@ import xarray as xr
 from meantime.datasets.table import check_table
 from meantime.errors import ConvergenceWarning, InputError
 from meantime.inference.baselines import BASELINES, baseline_rates
+from meantime.inference.families import FAMILIES
 from meantime.inference.fitting import fit
 from meantime.inference.predict import predict_rate
 from meantime.inference.provenance import provenance
@@ -84,7 +85,7 @@ def backtest(
         if not provenance(tree)["diagnostics"]["converged"]:
             notes.append(f"fit {number + 1} of {len(folds)} did not converge")
         rng = np.random.default_rng([seed, number, 10])
-        means = {model: _model_means(tree, held, seed + number)}
+        means = {model: _model_means(tree, held, seed + number, _ahead(model, train, held))}
         for name, baseline in BASELINES[over].items():
             means[name] = baseline_rates(baseline, train, held, SAMPLES, rng) * held["exposure"]
         parts.append(_scored(means, held, over, rng))
@@ -120,12 +121,19 @@ def _folds(table: xr.Dataset, over: str, hold: int) -> Iterator[tuple[xr.Dataset
         yield table.isel(period=slice(0, int(position))), table.isel(period=[int(position)])
 
 
-def _model_means(tree: xr.DataTree, held: xr.Dataset, seed: int) -> xr.DataArray:
+def _ahead(model: str, train: xr.Dataset, held: xr.Dataset) -> np.timedelta64 | None:
+    """Return how far a model that knows time must look ahead to the end of the held-out period."""
+    if FAMILIES[model].ahead is None or "period" not in held.dims:
+        return None
+    return np.timedelta64(held["period"].values[-1] - train["period"].values[-1], "ns")
+
+
+def _model_means(tree: xr.DataTree, held: xr.Dataset, seed: int, ahead: np.timedelta64 | None) -> xr.DataArray:
     """Return draws of the expected counts, (sample, cluster, component[, job_size][, period])."""
     sizes = held["job_size"].values if "job_size" in held.dims else np.array([8])
     rates = []
     for cluster in held["cluster"].values:
-        rate = predict_rate(tree, sizes, cluster=str(cluster), seed=seed).rename(gpus="job_size")
+        rate = predict_rate(tree, sizes, cluster=str(cluster), horizon=ahead, seed=seed).rename(gpus="job_size")
         rates.append(rate if "job_size" in held.dims else rate.isel(job_size=0, drop=True))
     rate = xr.concat(rates, xr.DataArray(held["cluster"].values, dims="cluster", name="cluster"))
     if rate.sizes["component"] == held.sizes["component"] == 1:

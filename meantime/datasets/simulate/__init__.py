@@ -6,6 +6,7 @@ from meantime.datasets.simulate.frames import Simulation
 from meantime.datasets.simulate.incidents import simulate_incidents
 from meantime.datasets.simulate.plan import RSC1_RATES, RSC1_SIZES, ClusterPlan
 from meantime.datasets.simulate.tables import simulate_table
+from meantime.datasets.simulate.walks import simulate_walks
 from meantime.datasets.simulate.write import write_cluster
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "simulate_incidents",
     "simulate_nodes",
     "simulate_table",
+    "simulate_walks",
     "write_cluster",
 ]

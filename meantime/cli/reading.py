@@ -27,10 +27,13 @@ def read_log(
     """Read a log, or scan it if that is asked for (None: if it is large and can be scanned)."""
     from meantime.datasets import is_large, read, scan_parquet
 
-    plain = format in ("auto", "table") and mapping is None
+    plain = format in ("auto", "table") and (mapping, cluster, option) == (None,) * 3 and timezone in (None, "UTC")
     if scan or (scan is None and plain and is_large(paths)):
         if not plain:
-            raise InputError("--scan takes the columns as they are; expected neither --mapping nor another --format")
+            raise InputError(
+                "--scan takes columns as they are, times in UTC; expected no --mapping, --timezone, --cluster, --option "
+                "or other --format with it"
+            )
         return scan_parquet(paths)
     extra: dict[str, Any] = dict(_named(text) for text in option or [])
     if taxonomy is not None and "xids" not in extra and _takes_xids(paths, format, mapping):
@@ -53,7 +56,7 @@ def read_events(
 
     if not paths:
         return None
-    plain = format in ("auto", "events") and mapping is None
+    plain = format in ("auto", "events") and (mapping, option) == (None, None) and timezone in (None, "UTC")
     if scan is not False and plain and is_large(paths, "events"):
         return scan_parquet(paths, "events")
     log = read_log(

@@ -101,6 +101,8 @@ def test_summary_of_a_log_that_is_scanned(folder: Path) -> None:
 def test_only_parquet_of_jobs_can_be_scanned(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"sacct.txt: is no Parquet file"):
         run("jobs", folder / "sacct.txt", "--scan")
+    with pytest.raises(InputError, match="expected no --mapping, --timezone"):
+        run("jobs", folder / "jobs.parquet", "--scan", "--timezone", "Europe/Berlin")
     with pytest.raises(InputError, match=r"cannot be scanned as jobs: no column job_id, start, end"):
         run("jobs", folder / "events.parquet", "--scan")
     pl.read_parquet(folder / "jobs.parquet").drop("user").write_parquet(tmp_path / "other.parquet")

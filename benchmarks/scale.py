@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 SEED = 1
-PIECE = 4_000_000
-"""Jobs (attempts) of the largest log that is simulated in one piece."""
 ATTEMPTS = 1.153
 """Attempts a job, about."""
 
@@ -36,20 +34,21 @@ def simulate_piece(folder: Path, attempts: float) -> tuple[Path, Path]:
     return jobs, events
 
 
-def write_log(folder: Path, millions: float) -> tuple[str, str]:
-    """Write a log of so many million attempts; give the patterns of its files."""
+def write_log(folder: Path, millions: float, piece: float) -> tuple[str, str]:
+    """Write a log of so many million attempts, simulated in pieces of so many; give the patterns of its files."""
     import polars as pl
 
     attempts = millions * 1e6
-    if attempts <= PIECE:
+    whole = piece * 1e6
+    if attempts <= whole:
         jobs, events = simulate_piece(folder, attempts)
         return str(jobs), str(events)
-    jobs, events = simulate_piece(folder, PIECE)
+    jobs, events = simulate_piece(folder, whole)
     span = pl.scan_parquet(jobs).select(pl.max_horizontal(pl.col("submit", "start", "end").max())).collect().item()
     length = span - pl.scan_parquet(jobs).select(pl.col("submit").min()).collect().item()
     many = folder / f"{millions:g}-million"
     many.mkdir(exist_ok=True)
-    for i in range(round(attempts / PIECE)):
+    for i in range(round(attempts / whole)):
         later = pl.duration(seconds=length.total_seconds() * i)
         for path, times in ((jobs, ("submit", "start", "end")), (events, ("time",))):
             target = many / f"{path.name.partition('-')[0]}-{i:03d}.parquet"
@@ -169,11 +168,11 @@ def show(what: str, millions: float, found: dict[str, float], note: str) -> None
     )
 
 
-def show_curve(folder: Path, sizes: list[float]) -> None:
+def show_curve(folder: Path, sizes: list[float], piece: float) -> None:
     """Print the curve: seconds in all and for each million jobs."""
     print(f"{'':20}{'million':>8}{'s':>10}{'cpu s':>10}{'s/million':>12}{'GiB':>8}")
     for millions in sizes:
-        jobs, events = write_log(folder, millions)
+        jobs, events = write_log(folder, millions, piece)
         found = run("exposure", jobs, events)
         ratios = [found[name] / found[f"{name} by hand"] for name in ("seconds", "cpu")]
         show("exposure", millions, found, "{:.2f} times the query by hand ({:.2f} of its cpu)".format(*ratios))
@@ -182,7 +181,7 @@ def show_curve(folder: Path, sizes: list[float]) -> None:
         show(
             "failure table", count, found, f"{found['events'] / 1e6:.1f} million events, {found['failures']:,} failures"
         )
-        if millions <= PIECE / 1e6:
+        if millions <= piece:
             show("read, failure table", count, run("read", jobs, events), "every row checked and kept")
 
 
@@ -206,6 +205,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/meantime-scale"))
     parser.add_argument("--sizes", type=float, nargs="*", default=[0.4, 4.0], help="millions of jobs")
+    parser.add_argument("--piece", type=float, default=4.0, help="millions of jobs simulated at once; more repeat them")
     parser.add_argument("--sacct", type=float, default=0.5, help="millions of rows")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -215,7 +215,7 @@ def main() -> None:
         print(json.dumps({**found, "GiB": peak_memory()}))
         return
     given.folder.mkdir(parents=True, exist_ok=True)
-    show_curve(given.folder, given.sizes)
+    show_curve(given.folder, given.sizes, given.piece)
     if given.sacct:
         show_sacct(given.folder, given.sacct)
 

@@ -31,8 +31,8 @@ def read_log(
     if scan or (scan is None and plain and is_large(paths)):
         if not plain:
             raise InputError(
-                "--scan takes columns as they are, times in UTC; expected no --mapping, --timezone, --cluster, --option "
-                "or other --format with it"
+                "--scan takes columns as they are and times in UTC; expected no --mapping, --timezone, --cluster, "
+                "--option or other --format with it"
             )
         return scan_parquet(paths)
     extra: dict[str, Any] = dict(_named(text) for text in option or [])

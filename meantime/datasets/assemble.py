@@ -10,6 +10,7 @@ import polars as pl
 import xarray as xr
 
 from meantime.datasets.dense import to_dense
+from meantime.datasets.exposure import add_bucket
 from meantime.datasets.fates import (
     BELOW_MIN_GPUS,
     GPUS_NOT_KNOWN,
@@ -104,6 +105,7 @@ def account_rows(opened: Jobs, census: Census) -> dict[str, Any]:
         "below_min_gpus": rows.get(BELOW_MIN_GPUS, 0),
         "still_running": int(census.totals["running"].sum()),
         "states": account_states(census.states),
+        "sizes": account_sizes(census.totals),
         "notes": [] if log is None else list(log.notes),
     }
 
@@ -122,6 +124,26 @@ def account_states(states: pl.DataFrame) -> list[dict[str, Any]]:
             "share_of_gpu_time": row["gpu_seconds"] / time if time > 0 else None,
         }
         for row in states.sort(["attempts", "state"], descending=[True, False]).iter_rows(named=True)
+    ]
+
+
+def account_sizes(totals: pl.DataFrame) -> list[dict[str, Any]]:
+    """Give the sizes of the attempts that count, the smallest first, with shares of attempts and of GPU time."""
+    hours = (pl.col("n_gpus") * pl.col("seconds") / 3600).sum()
+    mix = (
+        add_bucket(totals)
+        .group_by("job_size", maintain_order=True)
+        .agg(pl.col("rows").sum().cast(pl.Int64).alias("attempts"), hours.alias("gpu_hours"))
+        .sort("job_size")
+    )
+    attempts, time = int(mix["attempts"].sum()), float(mix["gpu_hours"].sum())
+    return [
+        {
+            **row,
+            "share_of_attempts": row["attempts"] / attempts,
+            "share_of_gpu_time": row["gpu_hours"] / time if time > 0 else None,
+        }
+        for row in mix.iter_rows(named=True)
     ]
 
 

@@ -7,23 +7,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from meantime.report.figures import ettr_by_gpus, forest, job_states, mttf_by_size, save_figures
+    from meantime.report.figures import (
+        attributed_rates,
+        ettr_by_gpus,
+        ettr_contours,
+        forest,
+        goodput_lost,
+        job_sizes,
+        job_states,
+        ledger_bars,
+        measured_ettr,
+        mitigation_shares,
+        mttf_by_size,
+        node_signals,
+        save_figures,
+        shrinkage,
+        tornado,
+    )
     from meantime.report.html import write_report
     from meantime.report.planner import write_planner
     from meantime.report.plans import default_plans
 
 __all__ = [
+    "attributed_rates",
     "default_plans",
     "ettr_by_gpus",
+    "ettr_contours",
     "forest",
+    "goodput_lost",
+    "job_sizes",
     "job_states",
+    "ledger_bars",
+    "measured_ettr",
+    "mitigation_shares",
     "mttf_by_size",
+    "node_signals",
     "save_figures",
+    "shrinkage",
+    "tornado",
     "write_planner",
     "write_report",
 ]
 
 _HOME = {
+    "attributed_rates": "meantime.report.figures",
+    "ettr_contours": "meantime.report.figures",
+    "goodput_lost": "meantime.report.figures",
+    "job_sizes": "meantime.report.figures",
+    "ledger_bars": "meantime.report.figures",
+    "measured_ettr": "meantime.report.figures",
+    "mitigation_shares": "meantime.report.figures",
+    "node_signals": "meantime.report.figures",
+    "shrinkage": "meantime.report.figures",
+    "tornado": "meantime.report.figures",
     "default_plans": "meantime.report.plans",
     "ettr_by_gpus": "meantime.report.figures",
     "forest": "meantime.report.figures",

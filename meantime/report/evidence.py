@@ -1,6 +1,7 @@
 """What a fit holds, in the shape that figures and tables need: raw counts beside fitted rates."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,26 @@ def counts(tree: xr.DataTree) -> xr.Dataset:
 
 def source_facts(tree: xr.DataTree) -> dict[str, Any]:
     """Return what the failure table says of its origin: rows read, used and quarantined, rule, windows."""
-    text = tree["fit_data"].attrs.get("provenance", "{}")
-    try:
-        facts = json.loads(text)
-    except (TypeError, ValueError):
-        return {}
-    return facts if isinstance(facts, dict) else {}
+    return _facts(tree["fit_data"].attrs)
+
+
+def facts_of(source: xr.DataTree | xr.Dataset | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the account of a log: of a fit or failure table its provenance, of a summary itself.
+
+    Raises
+    ------
+    InputError
+        If the source is none of these.
+    """
+    if isinstance(source, xr.DataTree):
+        return source_facts(source)
+    if isinstance(source, xr.Dataset):
+        return _facts(source.attrs)
+    if isinstance(source, Mapping):
+        return {str(name): value for name, value in source.items()}
+    raise InputError(
+        f"the source is a {type(source).__name__}; expected a fit, a failure table, or what summarise returns"
+    )
 
 
 def gpus_per_node(tree: xr.DataTree) -> int:
@@ -177,3 +192,12 @@ def _per_cluster(exposure: xr.DataArray) -> xr.DataArray:
 
 def _all_sizes(values: xr.DataArray) -> xr.DataArray:
     return values.sum("job_size") if "job_size" in values.dims else values
+
+
+def _facts(attrs: Mapping[Any, Any]) -> dict[str, Any]:
+    text = attrs.get("provenance", "{}")
+    try:
+        facts = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}

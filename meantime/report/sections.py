@@ -198,7 +198,7 @@ def problems(tree: xr.DataTree) -> list[str]:
     return [sentence(_plain(problem)) for problem in found[:MOST_REMARKS]]
 
 
-_ACCOUNTED = ("failures", "log_start", "log_end", "notes", "states", *ROW_ENTRIES)
+_ACCOUNTED = ("failures", "log_start", "log_end", "notes", "states", "sizes", *ROW_ENTRIES)
 """Entries of a table's provenance that have a place of their own in the report."""
 
 

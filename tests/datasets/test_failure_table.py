@@ -295,3 +295,19 @@ def test_provenance_holds_the_states_as_the_summary_gives_them() -> None:
     )  # hours x GPUs; what runs on is cut at the latest time
     lazy = failure_table(jobs.lazy())
     assert json.loads(lazy.attrs["provenance"])["states"] == found
+
+
+def test_provenance_holds_the_sizes_of_jobs_that_ran() -> None:
+    """GPU-hours by hand; what never ran or was too small does not count; a running job counts to the log's end."""
+    rows = [
+        {"start": 0, "end": 24, "n_gpus": 8},  # 192 GPU-hours
+        {"start": 0, "end": 12, "n_gpus": 16, "state": "FAILED"},  # 192
+        {"start": 0, "end": 6, "n_gpus": 7, "state": "COMPLETED"},  # 42
+        {"start": 20, "end": None, "n_gpus": 8, "state": "RUNNING"},  # 32
+        {"start": None, "end": None, "state": "PENDING"},
+        {"start": 0, "end": 5, "n_gpus": 1},
+    ]
+    found = provenance(failure_table(frame(rows), min_gpus=2))["sizes"]
+    assert [(row["job_size"], row["attempts"], row["gpu_hours"]) for row in found] == [(8, 3, 266.0), (16, 1, 192.0)]
+    assert [row["share_of_attempts"] for row in found] == [0.75, 0.25]
+    assert [row["share_of_gpu_time"] for row in found] == pytest.approx([266 / 458, 192 / 458])

@@ -186,17 +186,23 @@ def test_nothing_is_drawn_outside_the_figure(size_fit: xr.DataTree, two_fit: xr.
         assert box.y1 * 72 < figure.get_figheight() * 72 + 2
 
 
+@pytest.mark.slow
 def test_save_figures_writes_pngs(size_fit: xr.DataTree, component_fit: xr.DataTree, tmp_path: Path) -> None:
     written = save_figures(size_fit, tmp_path / "new")
     assert [path.name for path in written] == [
         "failure_rates.png",
         "mttf_by_size.png",
         "ettr_by_gpus.png",
+        "attributed_rates.png",
+        "shrinkage.png",
+        "ettr_contours.png",
+        "mitigation_shares.png",
+        "tornado.png",
         "job_states.png",
     ]
     assert all(path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n") for path in written)
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in written)
-    assert len(save_figures(component_fit, tmp_path)) == 3
+    assert len(save_figures(component_fit, tmp_path, gpus=[16384])) == 8
 
 
 def test_a_folder_that_cannot_be_is_refused(size_fit: xr.DataTree, tmp_path: Path) -> None:

@@ -1,21 +1,42 @@
 """The figures, one a file. Each takes a fit and returns a `matplotlib.figure.Figure`; none touches pyplot."""
 
+from meantime.report.figures.attributed import attributed_rates
+from meantime.report.figures.contours import ettr_contours
 from meantime.report.figures.ettr import ettr_by_gpus
 from meantime.report.figures.forest_plot import forest
+from meantime.report.figures.ledger import ledger_bars
+from meantime.report.figures.lost import goodput_lost
+from meantime.report.figures.measured import measured_by_size, measured_ettr
 from meantime.report.figures.mttf import mttf_by_size
+from meantime.report.figures.pooling import shrinkage
 from meantime.report.figures.save import save_figure, save_figures
-from meantime.report.figures.states import has_job_states, job_states
+from meantime.report.figures.shapley import mitigation_shares
+from meantime.report.figures.signals import node_signals
+from meantime.report.figures.states import has_job_sizes, has_job_states, job_sizes, job_states
+from meantime.report.figures.swings import tornado
 from meantime.report.figures.uniform import loo_pit, sbc_ranks, uniform_figure
 
 __all__ = [
+    "attributed_rates",
     "ettr_by_gpus",
+    "ettr_contours",
     "forest",
+    "goodput_lost",
+    "has_job_sizes",
     "has_job_states",
+    "job_sizes",
     "job_states",
+    "ledger_bars",
     "loo_pit",
+    "measured_by_size",
+    "measured_ettr",
+    "mitigation_shares",
     "mttf_by_size",
+    "node_signals",
     "save_figure",
     "save_figures",
     "sbc_ranks",
+    "shrinkage",
+    "tornado",
     "uniform_figure",
 ]

@@ -1,6 +1,5 @@
 """Forest plot: how often each component fails, fitted interval beside the raw rate."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from matplotlib.lines import Line2D
 from meantime.intervals import summarise
 from meantime.report.evidence import clusters as all_clusters
 from meantime.report.evidence import measured, measured_clusters, shown_clusters
+from meantime.report.figures.rows_axis import name_rows, side_column
 from meantime.report.numbers import INTERVAL, count, label
 from meantime.report.style import MARKERS, SERIES, WIDE, colour, literal, log_ticks, new_figure, styled, top_legend
 from meantime.units import PER_1000_NODE_DAYS
@@ -61,7 +61,8 @@ def forest(tree: xr.DataTree, *, clusters: Sequence[str] | None = None, width: f
             _intervals(axes, figures[index], index, offset)
             _raw(axes, found["raw"].values * PER_1000_NODE_DAYS, offset)
         _axes(axes, figures, rows, phone=phone)
-        _failures_column(axes, np.sum([found["failures"].values for found in series], axis=0))
+        failures = np.sum([found["failures"].values for found in series], axis=0)
+        side_column(axes, "failures", [count(number) for number in failures])
         handles = _legend(names)
         top_legend(figure, handles, [str(handle.get_label()) for handle in handles], columns=1 if phone else 2)
         return literal(figure)
@@ -100,23 +101,10 @@ def _axes(axes: Axes, figures: np.ndarray, rows: Sequence[str], *, phone: bool) 
     low = max(figures[..., 2].min() / 1.3, high / 10**_DECADES)
     log_ticks(axes.xaxis, low, high, most=4 if phone else 8)
     axes.set_xlabel("failures per 1,000 node-days")
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [_wrapped(name, 15 if phone else 26) for name in rows])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
-    axes.spines["left"].set_visible(False)
+    name_rows(axes, rows, phone=phone)
     if rows[0] == _TOTAL:
         axes.get_yticklabels()[0].set_fontweight("bold")
         axes.axhline(0.5, color=colour("muted"), linewidth=0.7)
-
-
-def _failures_column(axes: Axes, failures: np.ndarray) -> None:
-    """Write the counted failures at the right of each row."""
-    texts = [("failures", -0.75, colour("muted"))]
-    texts += [(count(number), position, colour("ink")) for position, number in enumerate(failures)]
-    for text, height, tint in texts:
-        axes.annotate(text, (1, height), xycoords=axes.get_yaxis_transform(), xytext=(44, 0), color=tint,
-                      textcoords="offset points", ha="right", va="center", annotation_clip=False)  # fmt: skip
 
 
 def _look(index: int) -> Mapping[str, Any]:
@@ -134,7 +122,3 @@ def _legend(names: Sequence[str]) -> list[Line2D]:
         for index, name in enumerate(names)
     ]  # fmt: skip
     return [*fitted, Line2D([], [], color=colour("ink"), label="failures / node-days, as counted", **_RAW)]
-
-
-def _wrapped(name: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(label(name), width, max_lines=2, placeholder=" …"))

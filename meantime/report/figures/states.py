@@ -1,80 +1,104 @@
-"""Job states, by number of jobs and by GPU time: the two tell different stories."""
+"""The mix of jobs by number and by GPU time, which tell different stories: how they ended, and how large they were."""
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
 from meantime.errors import InputError
-from meantime.report.evidence import source_facts
-from meantime.report.numbers import label, share
-from meantime.report.style import WIDE, colour, literal, new_figure, styled, top_legend
+from meantime.report.evidence import facts_of
+from meantime.report.figures.paired import paired_bars
+from meantime.report.numbers import count, label
+from meantime.report.style import WIDE
 
-MOST_STATES = 20
-_HEIGHT = 0.36
+MOST_ROWS = 20
+_MISSING = "holds no summary of job {}; give a job log (sacct, CSV of jobs) to meantime.datasets.summarise to get one"
+
+type Source = xr.DataTree | xr.Dataset | Mapping[str, Any]
 
 
-def job_states(source: xr.DataTree, *, width: float = WIDE) -> Figure:
+def job_states(source: Source, *, width: float = WIDE) -> Figure:
     """Draw how jobs ended, as shares of the jobs and of the GPU time.
 
     Parameters
     ----------
     source
-        A fit whose provenance has the job summary of its log.
+        A fit or a failure table of a job log, or what `meantime.datasets.summarise` or `meantime.datasets.goodput`
+        says of one.
     width
         Width in inches; below 5 the layout is that of a phone.
 
     Raises
     ------
     InputError
-        If the fit holds no job summary (a log of counts, say).
+        If the source holds no states of jobs (it is of counts, say).
 
     Examples
     --------
-    >>> figure = job_states(load_fit("fit.nc"))  # doctest: +SKIP
+    >>> from meantime.datasets import read, summarise
+    >>> figure = job_states(summarise(read("sacct.txt")))  # doctest: +SKIP
     >>> figure.savefig("states.png")  # doctest: +SKIP
     """
-    rows = state_shares(source)
+    rows = mix_rows(source, "states")
     if not rows:
-        raise InputError("the fit holds no summary of job states; fit a job log (sacct, CSV of jobs) to get one")
-    with styled():
-        figure = new_figure(width, 0.8 + 0.42 * len(rows))
-        axes = figure.add_subplot()
-        positions = np.arange(len(rows))
-        names, jobs, time = zip(*rows, strict=True)
-        for offset, values, tint, text in ((-0.19, jobs, "blue", "of jobs"), (0.19, time, "ochre", "of GPU time")):
-            axes.barh(positions + offset, values, height=_HEIGHT, color=colour(tint), label=f"share {text}")
-            for position, value in zip(positions + offset, values, strict=True):
-                axes.annotate(share(value), (value, position), xytext=(4, 0), textcoords="offset points", va="center")
-        axes.set_yticks(positions, [label(name).lower() for name in names])
-        axes.set_ylim(len(rows) - 0.45, -0.55)
-        axes.set_xlim(0, max(*jobs, *time) * 1.16)
-        axes.set_xticks([])
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=False)
-        axes.spines[["left", "bottom"]].set_visible(False)
-        top_legend(figure, *axes.get_legend_handles_labels(), columns=2)
-        return literal(figure)
+        raise InputError(f"the source {_MISSING.format('states')}")
+    return paired_bars([(label(name).lower(), jobs, time) for name, jobs, time in rows], width=width)
 
 
-def has_job_states(source: xr.DataTree) -> bool:
-    """Tell whether `job_states` has something to draw."""
-    return bool(state_shares(source))
+def job_sizes(source: Source, *, width: float = WIDE) -> Figure:
+    """Draw how large jobs were, as shares of the jobs and of the GPU time.
 
+    Parameters
+    ----------
+    source
+        As for `job_states`.
+    width
+        Width in inches; below 5 the layout is that of a phone.
 
-def state_shares(source: xr.DataTree) -> list[tuple[str, float, float]]:
-    """Return (state, share of jobs, share of GPU time), the most frequent first; empty without a summary.
+    Raises
+    ------
+    InputError
+        If the source holds no sizes of jobs.
 
-    Reads the entry ``states`` of the table's provenance: rows as `meantime.datasets.summarise` gives them.
+    Examples
+    --------
+    >>> figure = job_sizes(load_fit("fit.nc"))  # doctest: +SKIP
+    >>> figure.savefig("sizes.png")  # doctest: +SKIP
     """
-    rows = source_facts(source).get("states")
+    rows = mix_rows(source, "sizes")
+    if not rows:
+        raise InputError(f"the source {_MISSING.format('sizes')}")
+    named = [(count(float(size)), jobs, time) for size, jobs, time in rows]
+    return paired_bars(named, width=width, title="GPUs of the job, up to")
+
+
+def has_job_states(source: Source) -> bool:
+    """Tell whether `job_states` has something to draw."""
+    return bool(mix_rows(source, "states"))
+
+
+def has_job_sizes(source: Source) -> bool:
+    """Tell whether `job_sizes` has something to draw: a mix of one size is no mix."""
+    return len(mix_rows(source, "sizes")) > 1
+
+
+def mix_rows(source: Source, which: str) -> list[tuple[str, float, float]]:
+    """Return (state or size, share of jobs, share of GPU time); empty without a summary of jobs.
+
+    States come in order of frequency, sizes in order of size, at most `MOST_ROWS` of either.
+    """
+    key = {"states": "state", "sizes": "job_size"}[which]
+    rows = facts_of(source).get(which)
     if not isinstance(rows, list):
         return []
-    named = [row for row in rows if isinstance(row, Mapping) and "state" in row][:MOST_STATES]
-    shares = [(str(row["state"]), _share(row, "attempts"), _share(row, "gpu_time")) for row in named]
-    return sorted(shares, key=lambda row: -row[1])
+    named = [row for row in rows if isinstance(row, Mapping) and row.get(key) is not None]
+    known = [row for row in named if row.get("share_of_attempts") is not None]
+    if which == "states":
+        known.sort(key=lambda row: -_share(row, "attempts"))
+    else:
+        known.sort(key=lambda row: float(row[key]))
+    return [(str(row[key]), _share(row, "attempts"), _share(row, "gpu_time")) for row in known[:MOST_ROWS]]
 
 
 def _share(row: Mapping[str, Any], of: str) -> float:

@@ -147,7 +147,7 @@ def test_ettr_panels_draw_the_forecasts(size_fit: xr.DataTree) -> None:
         expected = forecast(size_fit, gpus=[1024, 16384], plan=plan, seed=2)["ettr"].sel(figure="median").values
         drawn = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
         assert [drawn[1024], drawn[16384]] == pytest.approx(expected)
-        assert len(drawn) == 6
+        assert len(drawn) == 11  # 512, 768, 1,024, 1,536, ... 16,384
     assert "larger than any job seen" in texts(figure)
 
 

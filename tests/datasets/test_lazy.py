@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from meantime.datasets.failure_table import failure_table
+from meantime.datasets.large import is_large, scan_parquet
 from meantime.datasets.simulate import Simulation, simulate_cluster
 from meantime.errors import InputError
 
@@ -143,3 +144,18 @@ def test_events_of_a_lazy_frame_need_their_columns() -> None:
         failure_table(rows(), events)
     with pytest.raises(InputError, match="the jobs have no node lists"):
         failure_table(rows(), events.with_columns(severity=pl.lit("high")))
+
+
+def test_what_is_large_is_a_matter_of_rows_and_columns(cluster: Simulation, tmp_path: Path) -> None:
+    cluster.jobs.write_parquet(tmp_path / "jobs.parquet")
+    cluster.jobs.with_columns(pl.col("start").cast(pl.String)).write_parquet(tmp_path / "text.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "jobs.parquet").read_bytes()[:5000])
+    twice = [tmp_path / "jobs.parquet"] * 2
+    assert is_large(twice, rows=2 * cluster.jobs.height)
+    assert not is_large(twice, rows=2 * cluster.jobs.height + 1)
+    assert not is_large([tmp_path / "text.parquet"], rows=1)
+    assert not is_large([tmp_path / "cut.parquet"], rows=1)
+    with pytest.raises(InputError, match="column start is of type String; expected timestamps"):
+        scan_parquet(tmp_path / "text.parquet")
+    with pytest.raises(InputError, match=r"cut.parquet: is a damaged Parquet file"):
+        scan_parquet(tmp_path / "cut.parquet")

@@ -145,7 +145,8 @@ def fit(
     paths: Paths,
     output: Annotated[Path, typer.Option("--output", "-o", help="File of the fit (netCDF).", show_default=False)],
     model: Annotated[
-        str, typer.Option("--model", help="constant, component, component_gamma, component_size or over_time.")
+        str,
+        typer.Option("--model", help="constant, component, component_gamma, component_size, over_time, incident, ..."),
     ] = "component_size",
     format: Format = "auto",
     events: Events = None,
@@ -172,6 +173,12 @@ def fit(
     exposure: Exposure = "busy",
     inventory: Inventory = None,
     scan: Scan = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, help="incident: nodes of the cluster.", rich_help_panel="Exposure")
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option("--days", help="incident: days watched.", rich_help_panel="Exposure")
+    ] = None,
     seed: Seed = 0,
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
     draws: Annotated[int, typer.Option("--draws", min=4, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
@@ -224,9 +231,12 @@ def fit(
         exposure=exposure,
         inventory=inventory,
         scan=scan,
+        model=model,
+        nodes=nodes,
+        days=days,
     )
     if period is not None and "period" not in table.dims:
-        raise InputError(f"--period {period}: what was read are counts without periods; expected a log of jobs")
+        raise InputError(f"--period {period}: what was read has no periods; expected a log of jobs")
     tree = inference.fit(
         table,
         model=model,

@@ -103,11 +103,15 @@ def table_of(
     exposure: Literal["busy", "calendar"] = "busy",
     inventory: Path | None = None,
     scan: bool | None = None,
+    model: str | None = None,
+    nodes: int | None = None,
+    days: float | None = None,
 ) -> "xr.Dataset":
-    """Read logs or counts to one failure table."""
+    """Read logs or counts to the data of a model: a failure table, or what else it takes."""
     import xarray as xr
 
-    from meantime.datasets import Log, failure_table, to_table
+    from meantime.datasets import Log, failure_table, incident_table, outage_periods, to_table
+    from meantime.datasets.readers.lanl_nodes import lanl_nodes, lanl_service
 
     log = read_log(
         paths,
@@ -120,6 +124,14 @@ def table_of(
         taxonomy=taxonomy,
         scan=scan,
     )
+    if model == "incident":
+        if not isinstance(log, Log):
+            raise InputError("the model 'incident' takes a log of outages or of events of nodes, no counts")
+        return incident_table(log, nodes=nodes, days=days, gpus_per_node=gpus_per_node or 8)
+    if nodes is not None or days is not None:
+        raise InputError("--nodes and --days are those of incidents; expected --model incident with them")
+    if period is not None and isinstance(log, Log) and log.format == "lanl":
+        return outage_periods(log, lanl_service(lanl_nodes(log)), period=period)
     if isinstance(log, xr.Dataset) or (isinstance(log, Log) and log.kind != "jobs"):
         return to_table(log)
     checks = read_events(

@@ -16,6 +16,7 @@ from meantime.forecast import notes, to_rows
 from meantime.inference import provenance, size_law
 from meantime.intervals import PROBABILITY, summarise
 from meantime.report.evidence import component_rates
+from meantime.report.model_tables import INCIDENT_COLUMNS, PERIOD_COLUMNS, incident_rows, period_rows
 from meantime.report.numbers import (
     compact,
     count,
@@ -117,10 +118,7 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
     checks = record["diagnostics"]
     pairs = [
         ("model", f"{record['model']} ({record['method']}, {record['sampling']['seconds']:.1f} s)"),
-        (
-            "data",
-            f"{count(float(table['failures'].sum()))} failures in {quantity(float(table['exposure'].sum()))} node-days",
-        ),
+        ("data", _data_line(table)),
     ]
     if "max_rhat" in checks:
         gate = "passed" if checks["converged"] else "FAILED"
@@ -136,11 +134,24 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
     out.print(_pairs(pairs))
     clusters = [str(name) for name in table["cluster"].values]
     for cluster in clusters[: _few(clusters)]:
+        named = "" if len(clusters) == 1 else f", {visible(cluster)}"
+        if "incidents" in table:
+            print_rows(incident_rows(tree, cluster), INCIDENT_COLUMNS, out, title=f"Jobs under incidents{named}")
+            continue
+        if "period" in tree["posterior"].dims:
+            title = f"Failures per 1,000 node-days over time{named}"
+            print_rows(period_rows(tree, cluster), PERIOD_COLUMNS, out, title=title)
         _print_rates(tree, cluster, out, single=len(clusters) == 1, most=most)
     if len(clusters) > _few(clusters):
         out.print(f"and {len(clusters) - _few(clusters)} clusters more", style="dim")
     if record["model"] == "component_size":
         out.print(visible(str(size_law(tree).attrs["sentence"])))
+
+
+def _data_line(table: xr.Dataset) -> str:
+    if "incidents" in table:
+        return f"{count(float(table['incidents'].sum()))} incidents in {quantity(float(table['days'].sum()))} days"
+    return f"{count(float(table['failures'].sum()))} failures in {quantity(float(table['exposure'].sum()))} node-days"
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]], out: Console) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from meantime.datasets.simulate import simulate_walks
 from meantime.datasets.table import build_table
 from meantime.errors import InputError
 from meantime.inference import fit, predict_rate, provenance, rate_over_time
@@ -78,32 +79,29 @@ def test_intervals_hold_the_truth(capsys):
 
 @pytest.mark.slow
 def test_a_rate_that_moves_thirtyfold_in_two_years(capsys):
-    """Monthly rates that fell by 30 within two years: two years on, the interval holds a rate 30 times as high or low.
+    """Walks that move by a factor of 30 in two years at one standard deviation, three years of months seen.
 
-    A cluster whose rate kept still is the negative control: its interval of the same horizon is far narrower.
+    The intervals of two years on reach a factor of 30 either way, and hold where the rate went in at least 5 of 8 cases
+    (seeds 0 to 7; binomial(8, 0.9) is below 5 once in 230). They widen with the horizon.
     """
-    months = np.datetime64("2023-01-01", "ns") + np.arange(24) * np.timedelta64(30, "D")
-    rng = np.random.default_rng(5)
-    fall = np.interp(np.arange(24), [0, 5, 9, 14, 19, 23], np.log([1.0, 0.3, 0.5, 0.08, 0.1, 1 / 30]))
-    found = {}
-    for name, shape in (("wild", fall), ("still", np.full(24, -2.0))):
-        exposure = np.full((1, 24), 20_000.0)
-        counts = rng.poisson(exposure[:, None] * 0.03 * np.exp(shape))
-        table = build_table(counts, exposure, cluster=["A"], component=["all"], period=months)
-        tree = fit(table, "over_time", seed=3, progress=False)
-        path = rate_over_time(tree, horizon="720d").isel(component=0).values
-        now, later = path[:, 23], path[:, [24, 29, 35, 47]]
-        low, high = np.quantile(later / np.median(now), [0.05, 0.95], axis=0)
-        found[name] = (low, high)
-        widths = np.log(high / low)
-        assert (np.diff(widths) > 0).all()  # the farther, the wider
+    hits, moved = 0, []
+    for seed in range(8):
+        table, truth = simulate_walks(
+            seed=seed, components=1, periods=36, period_days=30.0, node_days=20_000.0, sigma_walk=np.log(30) / 2**0.5,
+            ahead=24,
+        )  # fmt: skip
+        tree = fit(table, "over_time", seed=seed, progress=False)
+        path = rate_over_time(tree, horizon="720d", seed=seed).isel(component=0).values
+        low, high = np.quantile(path[:, [36, 41, 47, 59]], [0.05, 0.95], axis=0)
+        assert (np.diff(np.log(high / low)) > 0).all()
+        rate = truth["rate"].values[0, 0]
+        assert low[-1] < np.median(path[:, 35]) / 30
+        assert high[-1] > np.median(path[:, 35]) * 30
+        hits += int(low[-1] < rate[-1] < high[-1])
+        moved.append(float(rate[-1] / rate[35]))
     with capsys.disabled():
-        print(f"\nfactor after two years, 90 %: {found['wild'][0][-1]:.3g} to {found['wild'][1][-1]:.3g}")
-    assert found["wild"][0][-1] < 1 / 30
-    assert found["wild"][1][-1] > 30
-    assert np.log(found["still"][1][-1] / found["still"][0][-1]) < 0.4 * np.log(
-        found["wild"][1][-1] / found["wild"][0][-1]
-    )
+        print(f"\nrates moved by {', '.join(f'{move:.2g}' for move in moved)}; {hits} of 8 within the intervals")
+    assert hits >= 5
 
 
 def test_own_walks_are_whitened_exactly_for_a_gaussian_likelihood():

@@ -8,6 +8,7 @@ from meantime.report.figures.ledger import ledger_bars
 from meantime.report.figures.lost import goodput_lost
 from meantime.report.figures.measured import measured_by_size, measured_ettr
 from meantime.report.figures.mttf import mttf_by_size
+from meantime.report.figures.over_time import rates_over_time
 from meantime.report.figures.pooling import shrinkage
 from meantime.report.figures.save import save_figure, save_figures
 from meantime.report.figures.shapley import mitigation_shares
@@ -33,6 +34,7 @@ __all__ = [
     "mitigation_shares",
     "mttf_by_size",
     "node_signals",
+    "rates_over_time",
     "save_figure",
     "save_figures",
     "sbc_ranks",

@@ -110,6 +110,23 @@ def test_only_parquet_of_jobs_can_be_scanned(folder: Path, tmp_path: Path) -> No
         scan_parquet([folder / "jobs.parquet", tmp_path / "other.parquet"])
 
 
+@pytest.mark.parametrize("command", ["losses", "runs", "quality"])
+def test_rule_of_attribution_reaches_every_measure(command: str, folder: Path) -> None:
+    found = {}
+    for severity in ("high", "low"):
+        content = json.loads(run(command, *on(folder), "--min-severity", severity, "--before", "30min", "--json"))
+        found[severity] = {
+            "losses": lambda it: it["first_order"]["failures"],
+            "runs": lambda it: it["totals"]["infrastructure"],
+            "quality": lambda it: next(row["of"] for row in it["findings"] if row["check"] == "unattributed failures"),
+        }[command](content)
+        table = failure_table(
+            read(folder / "sacct.txt"), read(folder / "events.csv"), severity=severity, before="30min"
+        )
+        assert found[severity] == json.loads(table.attrs["provenance"])["failures"]
+    assert found["low"] > found["high"] > 0
+
+
 TAXONOMY = """
 [component.ethernet_link]
 severity = "high"

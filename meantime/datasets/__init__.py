@@ -42,11 +42,16 @@ from meantime.datasets.outages import hit_probability as hit_probability
 from meantime.datasets.outages import incidents as incidents
 from meantime.datasets.outages import outage_table as outage_table
 from meantime.datasets.quality import check_quality as check_quality
+from meantime.datasets.repairs import repair_table as repair_table
+from meantime.datasets.repairs import repairs_from_arrays as repairs_from_arrays
 from meantime.datasets.runs import stitch_runs as stitch_runs
 from meantime.datasets.sacct import read_sacct as read_sacct
 from meantime.datasets.sensitivity import score_attribution as score_attribution
 from meantime.datasets.sensitivity import sensitivity as sensitivity
 from meantime.datasets.summary import summarise as summarise
+from meantime.datasets.survival import compress_lives as compress_lives
+from meantime.datasets.survival import power_sum_bound as power_sum_bound
+from meantime.datasets.survival import survival_table as survival_table
 from meantime.datasets.table import build_table as build_table
 from meantime.datasets.table import check_table as check_table
 from meantime.datasets.tabular import read_events as read_events
@@ -79,6 +84,7 @@ __all__ = [
     "check_nodes",
     "check_quality",
     "check_table",
+    "compress_lives",
     "describe",
     "failure_table",
     "failure_table_from_counts",
@@ -93,6 +99,7 @@ __all__ = [
     "measure_runs",
     "outage_periods",
     "outage_table",
+    "power_sum_bound",
     "read",
     "read_counts",
     "read_events",
@@ -100,6 +107,8 @@ __all__ = [
     "read_sacct",
     "read_table",
     "read_training",
+    "repair_table",
+    "repairs_from_arrays",
     "runs_document",
     "save_mapping",
     "scan_parquet",
@@ -108,6 +117,7 @@ __all__ = [
     "sensitivity_document",
     "stitch_runs",
     "summarise",
+    "survival_table",
     "taxonomy",
     "to_table",
     "training_document",

@@ -3,6 +3,7 @@
 PyMC and JAX are imported when a model is sampled, not before.
 """
 
+from meantime.inference.ages import survival_curve as survival_curve
 from meantime.inference.backtest import backtest as backtest
 from meantime.inference.calibrate import calibrate as calibrate
 from meantime.inference.check import check as check
@@ -14,6 +15,7 @@ from meantime.inference.predict import posterior_predictive as posterior_predict
 from meantime.inference.predict import predict_rate as predict_rate
 from meantime.inference.provenance import provenance as provenance
 from meantime.inference.rebuild import rebuild_model as rebuild_model
+from meantime.inference.repairs import repair_hours as repair_hours
 from meantime.inference.size_law import size_law as size_law
 from meantime.inference.storage import load_fit as load_fit
 from meantime.inference.storage import save_fit as save_fit
@@ -31,6 +33,8 @@ __all__ = [
     "provenance",
     "rate_over_time",
     "rebuild_model",
+    "repair_hours",
     "save_fit",
     "size_law",
+    "survival_curve",
 ]

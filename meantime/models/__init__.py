@@ -21,6 +21,10 @@ from meantime.models.incident import size_shares as size_shares
 from meantime.models.incident_grid import IncidentGrid as IncidentGrid
 from meantime.models.incident_grid import incident_grid_of as incident_grid_of
 from meantime.models.layout import Layout as Layout
+from meantime.models.lifetime import LifetimePriors as LifetimePriors
+from meantime.models.lifetime import LifetimeStepsPriors as LifetimeStepsPriors
+from meantime.models.lifetime import lifetime as lifetime
+from meantime.models.lifetime import lifetime_steps as lifetime_steps
 from meantime.models.node_frailty import NodeFrailtyPriors as NodeFrailtyPriors
 from meantime.models.node_frailty import node_frailty as node_frailty
 from meantime.models.nodes import Nodes as Nodes
@@ -31,6 +35,8 @@ from meantime.models.registry import MODELS as MODELS
 from meantime.models.registry import ModelEntry as ModelEntry
 from meantime.models.registry import model_entry as model_entry
 from meantime.models.registry import priors_for as priors_for
+from meantime.models.repair import RepairPriors as RepairPriors
+from meantime.models.repair import repair as repair
 from meantime.models.time_grid import DAYS_PER_YEAR as DAYS_PER_YEAR
 from meantime.models.time_grid import TimeGrid as TimeGrid
 from meantime.models.time_grid import time_grid_of as time_grid_of
@@ -48,10 +54,13 @@ __all__ = [
     "IncidentGrid",
     "IncidentPriors",
     "Layout",
+    "LifetimePriors",
+    "LifetimeStepsPriors",
     "ModelEntry",
     "NodeFrailtyPriors",
     "Nodes",
     "OverTimePriors",
+    "RepairPriors",
     "TimeGrid",
     "component",
     "component_gamma",
@@ -60,11 +69,14 @@ __all__ = [
     "grid_of",
     "incident",
     "incident_grid_of",
+    "lifetime",
+    "lifetime_steps",
     "model_entry",
     "node_frailty",
     "nodes_of",
     "over_time",
     "priors_for",
+    "repair",
     "size_shares",
     "time_grid_of",
 ]

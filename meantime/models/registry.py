@@ -10,8 +10,10 @@ from meantime.models.component_gamma import ComponentGammaPriors, component_gamm
 from meantime.models.component_size import ComponentSizePriors, component_size
 from meantime.models.constant import ConstantPriors, constant
 from meantime.models.incident import IncidentPriors, incident
+from meantime.models.lifetime import LifetimePriors, LifetimeStepsPriors, lifetime, lifetime_steps
 from meantime.models.node_frailty import NodeFrailtyPriors, node_frailty
 from meantime.models.over_time import OverTimePriors, over_time
+from meantime.models.repair import RepairPriors, repair
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -32,6 +34,9 @@ MODELS: dict[str, ModelEntry] = {
     "node_frailty": ModelEntry(node_frailty, NodeFrailtyPriors),
     "incident": ModelEntry(incident, IncidentPriors),
     "over_time": ModelEntry(over_time, OverTimePriors),
+    "lifetime": ModelEntry(lifetime, LifetimePriors),
+    "lifetime_steps": ModelEntry(lifetime_steps, LifetimeStepsPriors),
+    "repair": ModelEntry(repair, RepairPriors),
 }
 
 

@@ -1,5 +1,6 @@
 """Simulated logs and tables whose truth is known: for tests, tutorials and calibration."""
 
+from meantime.datasets.simulate.ages import simulate_lives, simulate_repairs, simulate_survival
 from meantime.datasets.simulate.cluster import simulate_cluster
 from meantime.datasets.simulate.frailty import simulate_nodes
 from meantime.datasets.simulate.frames import Simulation
@@ -16,7 +17,10 @@ __all__ = [
     "Simulation",
     "simulate_cluster",
     "simulate_incidents",
+    "simulate_lives",
     "simulate_nodes",
+    "simulate_repairs",
+    "simulate_survival",
     "simulate_table",
     "simulate_walks",
     "write_cluster",

@@ -7,8 +7,10 @@ from meantime.inference.families.constant import CONSTANT
 from meantime.inference.families.family import NEW as NEW
 from meantime.inference.families.family import Family as Family
 from meantime.inference.families.incident import INCIDENT
+from meantime.inference.families.lifetime import LIFETIME, LIFETIME_STEPS
 from meantime.inference.families.node_frailty import NODE_FRAILTY
 from meantime.inference.families.over_time import OVER_TIME
+from meantime.inference.families.repair import REPAIR
 
 FAMILIES: dict[str, Family] = {
     "constant": CONSTANT,
@@ -18,4 +20,7 @@ FAMILIES: dict[str, Family] = {
     "node_frailty": NODE_FRAILTY,
     "incident": INCIDENT,
     "over_time": OVER_TIME,
+    "lifetime": LIFETIME,
+    "lifetime_steps": LIFETIME_STEPS,
+    "repair": REPAIR,
 }

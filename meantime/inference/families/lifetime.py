@@ -1,16 +1,19 @@
 """`lifetime` and `lifetime_steps` in inference: whitened at the posterior mode."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
 from meantime.datasets.survival import check_survival, compress_lives
 from meantime.inference.families.family import Draws, Family, Variables
 from meantime.inference.geometry import Geometry
 from meantime.inference.likelihood import poisson_log_probability
 from meantime.inference.mode import mode_geometry
+from meantime.inference.scales import to_log_scales
 from meantime.models.lifetime import LifetimePriors, LifetimeStepsPriors, draw_events
 from meantime.models.lives import YEAR, Lives, LivesBySteps, lives_by_steps, lives_of
 
@@ -113,28 +116,60 @@ def _steps_log_likelihood(draws: Draws, lives: LivesBySteps) -> np.ndarray:
 
 
 def _steps_geometry(lives: LivesBySteps, priors: LifetimeStepsPriors) -> Geometry:
-    shapes: dict[str, tuple[int, ...]] = {"step_sd_log__": (), "first": (), "step": (len(lives.intervals) - 1,)}
-    if lives.covariates:
-        shapes["coefficient"] = (len(lives.covariates),)
-    failures, days = lives.failures.sum(axis=0), lives.exposure.sum(axis=0)
-    overall = (failures.sum() + 0.5) / days.sum()
-    level = np.log((failures + 2.0) / (days + 2.0 / overall))
-    start = np.concatenate([[np.log(0.5 * priors.step_sd)], level[:1], np.diff(level), np.zeros(len(lives.covariates))])
-    per_effect = np.full(len(lives.covariates), 1 / np.sqrt(failures.sum() + 1))
-    width = np.concatenate([[0.5], 1 / np.sqrt(failures + 4.0), per_effect])
+    """Whiten hazards and effects given the scale of the steps, by the information of the counts near their mode."""
+    intervals, effects = len(lives.intervals), len(lives.covariates)
+    size = intervals + effects
+    information, response = _working_counts(lives, priors)
+    differences = np.zeros((size, size))
+    walk = np.diff(np.eye(intervals), axis=0)
+    differences[:intervals, :intervals] = walk.T @ walk
+    fixed = np.diag([priors.rate_sd**-2, *[0.0] * (intervals - 1), *[priors.coefficient_sd**-2] * effects])
+    target = response + fixed[:, 0] * np.log(priors.rate)
+    data = {"precision": information + fixed, "differences": differences, "target": target}
+    scales = priors.step_sd * np.linspace(0.02, 3, 60)
+    evidence = [_evidence(data, intervals, sd) - 0.5 * (sd / priors.step_sd) ** 2 for sd in scales]
+    data["scale"] = np.log(scales[int(np.argmax(evidence))])
 
-    def log_density(values: dict[str, np.ndarray]) -> float:
-        sd, step = np.exp(values["step_sd_log__"]), values["step"]
-        prior = -0.5 * (sd / priors.step_sd) ** 2 + values["step_sd_log__"]
-        prior -= 0.5 * ((values["first"] - np.log(priors.rate)) / priors.rate_sd) ** 2
-        prior -= 0.5 * (step**2).sum() / sd**2 + len(step) * values["step_sd_log__"]
-        # no narrower than that: the density of the walk has a peak at a scale of 0
-        prior -= 0.5 * ((values["step_sd_log__"] - start[0]) / 0.7) ** 2
-        prior -= 0.5 * (values.get("coefficient", np.zeros(1)) ** 2).sum() / priors.coefficient_sd**2
-        mean = _steps_mean(values, lives)
-        return float((xlogy(lives.failures, mean) - mean - gammaln(lives.failures + 1)).sum() + prior)
+    def to_values(z: Any, data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+        import jax.numpy as jnp
+        from jax.scipy.linalg import cho_solve, solve_triangular
 
-    return mode_geometry(shapes, log_density, start, width)
+        logs, jacobian = to_log_scales(z[:1], data["scale"])
+        root = jnp.linalg.cholesky(data["precision"] + data["differences"] * jnp.exp(-2 * logs[0]))
+        x = cho_solve((root, True), data["target"]) + solve_triangular(root, z[1:], lower=True, trans=1)
+        values = {"step_sd_log__": logs[0], "first": x[0], "step": jnp.diff(x[:intervals])}
+        values |= {"coefficient": x[intervals:]} if effects else {}
+        return values, jacobian - jnp.log(jnp.diag(root)).sum()
+
+    return Geometry(size=1 + size, data=data, to_values=to_values)
+
+
+def _working_counts(lives: LivesBySteps, priors: LifetimeStepsPriors) -> tuple[np.ndarray, np.ndarray]:
+    """Return the information of the counts on log hazards and effects, and that times where they would have them."""
+    intervals, effects = len(lives.intervals), len(lives.covariates)
+    columns = np.concatenate(
+        [np.tile(np.eye(intervals), (len(lives.strata), 1)), np.repeat(lives.design, intervals, axis=0)], axis=1
+    )
+    counts, days = lives.failures.ravel(), lives.exposure.ravel()
+    prior = np.diag([0.25] * intervals + [priors.coefficient_sd**-2] * effects)
+    centre = np.array([np.log((counts.sum() + 0.5) / days.sum())] * intervals + [0.0] * effects)
+    x = centre.copy()
+    for _ in range(12):
+        mean = days * np.exp(np.clip(columns @ x, -50, 50))
+        step = np.linalg.solve(
+            columns.T @ (mean[:, None] * columns) + prior, columns.T @ (counts - mean) - prior @ (x - centre)
+        )
+        x = x + np.clip(step, -2, 2)
+    mean = days * np.exp(columns @ x)
+    information = columns.T @ (mean[:, None] * columns)
+    return information, information @ x + columns.T @ (counts - mean)
+
+
+def _evidence(data: Mapping[str, np.ndarray], intervals: int, sd: float) -> float:
+    """Return the log marginal likelihood of a scale of steps, in the Gaussian approximation, up to a constant."""
+    precision = data["precision"] + data["differences"] / sd**2
+    fit = data["target"] @ np.linalg.solve(precision, data["target"])
+    return float(0.5 * fit - 0.5 * np.linalg.slogdet(precision)[1] - (intervals - 1) * np.log(sd))
 
 
 def _steps_complete(draws: Draws, lives: LivesBySteps, rng: np.random.Generator) -> Variables:

@@ -81,16 +81,17 @@ def test_intervals_hold_the_truth(capsys):
 def test_a_rate_that_moves_thirtyfold_in_two_years(capsys):
     """Walks that move by a factor of 30 in two years at one standard deviation, three years of months seen.
 
-    The intervals of two years on reach a factor of 30 either way, and hold where the rate went in at least 5 of 8 cases
-    (seeds 0 to 7; binomial(8, 0.9) is below 5 once in 230). They widen with the horizon.
+    The intervals of two years on reach a factor of 30 either way, and hold where the rate went in at least 2 of 4 cases
+    (seeds 0 to 3; binomial(4, 0.9) is below 2 once in 270). They widen with the horizon. Counts from one to thousands
+    a month leave the deviation of months hard to sample: more draws than usual.
     """
     hits, moved = 0, []
-    for seed in range(8):
+    for seed in range(4):
         table, truth = simulate_walks(
             seed=seed, components=1, periods=36, period_days=30.0, node_days=20_000.0, sigma_walk=np.log(30) / 2**0.5,
             ahead=24,
         )  # fmt: skip
-        tree = fit(table, "over_time", seed=seed, progress=False)
+        tree = fit(table, "over_time", seed=seed, tune=1000, draws=2500, progress=False)
         path = rate_over_time(tree, horizon="720d", seed=seed).isel(component=0).values
         low, high = np.quantile(path[:, [36, 41, 47, 59]], [0.05, 0.95], axis=0)
         assert (np.diff(np.log(high / low)) > 0).all()
@@ -100,8 +101,8 @@ def test_a_rate_that_moves_thirtyfold_in_two_years(capsys):
         hits += int(low[-1] < rate[-1] < high[-1])
         moved.append(float(rate[-1] / rate[35]))
     with capsys.disabled():
-        print(f"\nrates moved by {', '.join(f'{move:.2g}' for move in moved)}; {hits} of 8 within the intervals")
-    assert hits >= 5
+        print(f"\nrates moved by {', '.join(f'{move:.2g}' for move in moved)}; {hits} of 4 within the intervals")
+    assert hits >= 2
 
 
 def test_own_walks_are_whitened_exactly_for_a_gaussian_likelihood():

@@ -115,7 +115,7 @@ def test_sizes_never_seen_are_on_the_grid():
 
 
 def test_wrong_tables():
-    table, _ = simulate_incidents(seed=4, nodes=[30], days=30.0)
+    table, _ = simulate_incidents(seed=4, nodes=[300], days=300.0, several=0.5)
     with pytest.raises(InputError, match="which has 2; expected at most as many"):
         check_incidents(
             table.assign(nodes=("cluster", [2]), incidents=(("cluster", "hit"), np.ones((1, table.sizes["hit"]))))

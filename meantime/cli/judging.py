@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from meantime.cli.app import app
-from meantime.cli.logs import table_of
 from meantime.cli.options import (
     AsJson,
     Events,
@@ -20,6 +19,7 @@ from meantime.cli.options import (
     Timezone,
     print_json,
 )
+from meantime.cli.reading import table_of
 
 SHOWN = 30
 """Rows of a check that a terminal shows."""

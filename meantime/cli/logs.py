@@ -39,6 +39,7 @@ from meantime.cli.options import (
     Timezone,
     print_json,
 )
+from meantime.cli.priors import chosen_priors
 from meantime.cli.reading import components_of, inventory_of, read_events, read_log, table_of, taxonomy_of
 from meantime.errors import InputError
 
@@ -179,6 +180,13 @@ def fit(
     days: Annotated[
         float | None, typer.Option("--days", help="incident: days watched.", rich_help_panel="Exposure")
     ] = None,
+    priors: Annotated[
+        Path | None, typer.Option("--priors", help="TOML or JSON file of the model's priors.", show_default=False)
+    ] = None,
+    priors_from: Annotated[
+        Path | None,
+        typer.Option("--priors-from", help="An earlier fit of the same model, whose posterior is the prior."),
+    ] = None,
     seed: Seed = 0,
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
     draws: Annotated[int, typer.Option("--draws", min=4, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
@@ -240,6 +248,7 @@ def fit(
     tree = inference.fit(
         table,
         model=model,
+        priors=chosen_priors(priors, priors_from, model),
         method=method,
         backend=backend,
         seed=seed,

@@ -6,6 +6,7 @@ PyMC and JAX are imported when a model is sampled, not before.
 from meantime.inference.ages import survival_curve as survival_curve
 from meantime.inference.backtest import backtest as backtest
 from meantime.inference.calibrate import calibrate as calibrate
+from meantime.inference.carry import priors_from as priors_from
 from meantime.inference.check import check as check
 from meantime.inference.compare import compare as compare
 from meantime.inference.fitting import fit as fit
@@ -30,6 +31,7 @@ __all__ = [
     "node_posterior",
     "posterior_predictive",
     "predict_rate",
+    "priors_from",
     "provenance",
     "rate_over_time",
     "rebuild_model",

@@ -9,7 +9,7 @@ import xarray as xr
 from meantime.errors import InputError
 from meantime.inference import gate
 from meantime.inference.families import FAMILIES
-from meantime.inference.methods import choose_method, draw
+from meantime.inference.methods import choose_method, draw, thinned
 from meantime.inference.provenance import ATTRIBUTE, record
 from meantime.inference.sampling import BACKENDS, Plan
 from meantime.inference.tree import build_tree
@@ -69,6 +69,11 @@ def fit(
         (the table) and, for an exact fit, ``exact`` (parameters of the Gamma posterior, or the grid); provenance in the
         root attribute ``meantime`` (see `provenance`).
 
+    Notes
+    -----
+    Of very large tables (60 million numbers and more, cells times draws) only every so many draws are kept after the
+    gate has seen all of them; the provenance states the step as ``sampling``: ``thinned``.
+
     Raises
     ------
     InputError
@@ -88,6 +93,7 @@ def fit(
     layout: Any = family.layout(table)
     drawn = draw(table, model, priors, family, layout, plan, method, backend=backend, show=progress)
     gate.enforce(drawn.diagnostics, model=model, allow_unconverged=allow_unconverged)
+    drawn, step = thinned(drawn, max(array.size for array in layout.observed().values()))
     tree = build_tree(table, family, layout, drawn.sampled, drawn.statistics, np.random.default_rng([plan.seed, 7]))
     if drawn.exact is not None:
         tree["exact"] = xr.DataTree(drawn.exact)
@@ -98,6 +104,7 @@ def fit(
         method=method,
         backend={"nuts": backend, "laplace": "jax"}.get(method, "numpy"),
         plan=drawn.plan,
+        thinned=step,
         seconds=time.perf_counter() - started,
         diagnostics=drawn.diagnostics,
     )

@@ -24,6 +24,9 @@ SHOWN = 5
 
 _SIMPLER = {"component_size": "component", "component": "constant", "component_gamma": "constant"}
 
+AT_ONCE = 1_000
+"""Scalars diagnosed at once, to bound the memory."""
+
 type Diagnostics = dict[str, Any]
 
 
@@ -55,7 +58,8 @@ def diagnose(
     names = [name for variable in draws for name in scalar_names(variable, dims[variable], layout)]
     columns = [values.reshape(*values.shape[:2], -1) for values in draws.values()]
     values = np.concatenate(columns, axis=2).transpose(2, 0, 1)
-    spread, bulk, tail = rhat(values), ess_bulk(values), ess_tail(values)
+    parts = [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
+    spread, bulk, tail = (np.concatenate([figure(part) for part in parts]) for figure in (rhat, ess_bulk, ess_tail))
     divergences = int(statistics["diverging"].sum())
     cut = float(statistics["reached_max_treedepth"].mean())
     problems, failing = [], np.zeros(len(names))

@@ -17,6 +17,10 @@ from meantime.models import Layout
 METHODS = ("auto", *EXACT_METHODS, "laplace", "nuts")
 
 
+MOST_VALUES = 60_000_000
+"""Numbers stored of one variable that every cell has (480 MB): beyond, draws are thinned."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
     """Draws of a posterior, before they are labelled.
@@ -40,6 +44,23 @@ class Drawn:
     diagnostics: gate.Diagnostics
     plan: Plan
     exact: xr.Dataset | None = None
+
+
+def thinned(drawn: Drawn, cells: int) -> tuple[Drawn, int]:
+    """Keep every so many draws, so that what is stored of each cell stays within `MOST_VALUES`.
+
+    Returns
+    -------
+    tuple
+        The draws that are kept, and the step.
+    """
+    chains, draws = next(iter(drawn.sampled.values())).shape[:2]
+    step = min(draws, max(1, -(-chains * draws * cells // MOST_VALUES)))
+    if step == 1:
+        return drawn, 1
+    kept = {name: values[:, ::step] for name, values in drawn.sampled.items()}
+    statistics = {name: values[:, ::step] for name, values in drawn.statistics.items()}
+    return dataclasses.replace(drawn, sampled=kept, statistics=statistics), step
 
 
 def choose_method(method: str, model: str) -> str:

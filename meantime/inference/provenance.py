@@ -28,6 +28,7 @@ def record(
     method: str,
     backend: str,
     plan: Any,
+    thinned: int = 1,
     seconds: float,
     diagnostics: dict[str, Any],
 ) -> str:
@@ -39,7 +40,7 @@ def record(
         "method": method,
         "backend": backend,
         "seed": plan.seed,
-        "sampling": {**dataclasses.asdict(plan), "seconds": round(seconds, 3)},
+        "sampling": {**dataclasses.asdict(plan), "seconds": round(seconds, 3), "thinned": thinned},
         "versions": _versions(),
         "data_digest": digest(table),
         "data": {"source": str(table.attrs["source"]), **_data_facts(table)},

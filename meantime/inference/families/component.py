@@ -7,6 +7,7 @@ from meantime.inference.families.family import Draws, Family, Variables, repeat_
 from meantime.inference.families.pooled import new_deviation, pooled_geometry
 from meantime.inference.likelihood import poisson_log_probability
 from meantime.models import Grid
+from meantime.models.condensed import component_condensed, condensed_counts
 
 DIMS = {
     "mu": (),
@@ -50,6 +51,7 @@ def _predict(
 COMPONENT = Family(
     dims=DIMS,
     geometry=pooled_geometry,
+    condensed=lambda grid, priors: (lambda: component_condensed(grid, priors), condensed_counts(grid)),
     complete=_complete,
     log_likelihood=_log_likelihood,
     replicate=_replicate,

@@ -187,6 +187,12 @@ def fit(
         Path | None,
         typer.Option("--priors-from", help="An earlier fit of the same model, whose posterior is the prior."),
     ] = None,
+    covariates: Annotated[
+        str | None,
+        typer.Option(
+            "--covariates", help="Columns of lives for lifetime, e.g. batch,cage.", rich_help_panel="Failures"
+        ),
+    ] = None,
     seed: Seed = 0,
     chains: Annotated[int, typer.Option("--chains", min=1, rich_help_panel="Sampling")] = 4,
     draws: Annotated[int, typer.Option("--draws", min=4, help="Draws a chain.", rich_help_panel="Sampling")] = 1000,
@@ -242,6 +248,7 @@ def fit(
         model=model,
         nodes=nodes,
         days=days,
+        covariates=covariates,
     )
     if period is not None and "period" not in table.dims:
         raise InputError(f"--period {period}: what was read has no periods; expected a log of jobs")
@@ -260,6 +267,9 @@ def fit(
     )
     inference.save_fit(tree, output)
     print_fit(tree, console())
+    if "cluster" not in table.dims:
+        console(stderr=True).print(f"Wrote {output}.")
+        return
     named = [str(name) for name in table["cluster"].values]
     chosen = f" --cluster {shlex.quote(named[0])}" if len(named) > 1 else ""
     print_command(

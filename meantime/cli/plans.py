@@ -206,7 +206,8 @@ def mitigate(
         typer.Option(
             "--with",
             help="A measure, once each: **restart=1min** or **restart=x0.5**, **checkpoint=5s**, **detection=10s**, "
-            "**async=2s**, **spares=8,repair=4h**, or a component: **infiniband_link=x0.3**.",
+            "**async=2s**, **spares=8,repair=4h**, **lemons=8** (of a fit of node_frailty), or a component: "
+            "**infiniband_link=x0.3**.",
             show_default=False,
         ),
     ],
@@ -230,9 +231,12 @@ def mitigate(
     from meantime.forecast import mitigate_document, mitigation_of
 
     sizes = sizes_of(gpus)
+    tree = inference.load_fit(path)
+    of_nodes = inference.provenance(tree)["model"] == "node_frailty"
+    nodes = inference.node_posterior(tree, cluster=cluster, seed=seed) if of_nodes else None
     content = mitigate_document(
         run_mitigate(
-            inference.load_fit(path),
+            tree,
             sizes,
             plan_of(
                 restart=restart,
@@ -243,7 +247,7 @@ def mitigate(
                 productive=productive,
                 gpus_per_node=gpus_per_node,
             ),
-            [mitigation_of(text) for text in measures],
+            [mitigation_of(text, nodes=nodes) for text in measures],
             cluster=cluster,
             seed=seed,
         )

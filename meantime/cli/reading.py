@@ -106,6 +106,7 @@ def table_of(
     model: str | None = None,
     nodes: int | None = None,
     days: float | None = None,
+    covariates: str | None = None,
 ) -> "xr.Dataset":
     """Read logs or counts to the data of a model: a failure table, or what else it takes."""
     import xarray as xr
@@ -132,6 +133,10 @@ def table_of(
         raise InputError("--nodes and --days are those of incidents; expected --model incident with them")
     if period is not None and isinstance(log, Log) and log.format == "lanl":
         return outage_periods(log, lanl_service(lanl_nodes(log)), period=period)
+    if model in ("lifetime", "lifetime_steps", "repair"):
+        return _of_parts(log, model, covariates)
+    if covariates:
+        raise InputError("--covariates are those of lives; expected --model lifetime or lifetime_steps with them")
     if isinstance(log, xr.Dataset) or (isinstance(log, Log) and log.kind != "jobs"):
         return to_table(log)
     checks = read_events(
@@ -151,7 +156,7 @@ def table_of(
         log_start=log_start,
         log_end=log_end,
         components=components_of(components),
-        by_node=by_node,
+        by_node=by_node or model == "node_frailty",
         exposure=exposure,
         inventory=inventory_of(inventory),
         taxonomy_table=taxonomy_of(taxonomy),
@@ -190,3 +195,17 @@ def _named(text: str) -> tuple[str, int | str]:
     if not (found and name.isidentifier()):
         raise InputError(f"--option is {text!r}; expected NAME=VALUE, such as year=2025")
     return name, int(value) if value.isdecimal() else value
+
+
+def _of_parts(log: Any, model: str, covariates: str | None) -> "xr.Dataset":
+    """Return the data of the models of lives and of repairs."""
+    from meantime.datasets import Log, repair_table, survival_table
+
+    wanted = "outages" if model == "repair" else "lives"
+    if not isinstance(log, Log) or log.kind != wanted:
+        held = log.kind if isinstance(log, Log) else "counts"
+        raise InputError(f"the model {model!r} takes a log of {wanted}; this one holds {held}")
+    if model == "repair":
+        return repair_table(log)
+    names = [name.strip() for name in covariates.split(",")] if covariates else []
+    return survival_table(log, covariates=names)

@@ -17,6 +17,7 @@ from meantime.inference import provenance, size_law
 from meantime.intervals import PROBABILITY, summarise
 from meantime.report.evidence import component_rates
 from meantime.report.model_tables import INCIDENT_COLUMNS, PERIOD_COLUMNS, incident_rows, period_rows
+from meantime.report.node_tables import LEMON_COLUMNS, lemon_rows, parts_table
 from meantime.report.numbers import (
     compact,
     count,
@@ -132,6 +133,10 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
     if "pareto_k" in checks:
         pairs.append(("approximate", f"a first look by a Gaussian; Pareto k {checks['pareto_k']:.2f}"))
     out.print(_pairs(pairs))
+    if "cluster" not in table.dims:
+        rows, columns, title = parts_table(tree)
+        print_rows(rows, columns, out, title=title)
+        return
     clusters = [str(name) for name in table["cluster"].values]
     for cluster in clusters[: _few(clusters)]:
         named = "" if len(clusters) == 1 else f", {visible(cluster)}"
@@ -142,6 +147,8 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
             title = f"Failures per 1,000 node-days over time{named}"
             print_rows(period_rows(tree, cluster), PERIOD_COLUMNS, out, title=title)
         _print_rates(tree, cluster, out, single=len(clusters) == 1, most=most)
+        if record["model"] == "node_frailty" and record["priors"]["share_mean"] is not None:
+            print_rows(lemon_rows(tree, cluster), LEMON_COLUMNS, out, title=f"Likeliest lemons{named}")
     if len(clusters) > _few(clusters):
         out.print(f"and {len(clusters) - _few(clusters)} clusters more", style="dim")
     if record["model"] == "component_size":
@@ -151,6 +158,10 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
 def _data_line(table: xr.Dataset) -> str:
     if "incidents" in table:
         return f"{count(float(table['incidents'].sum()))} incidents in {quantity(float(table['days'].sum()))} days"
+    if "repairs" in table:
+        return f"{count(float(table['repairs'].sum()))} repairs, {table.sizes['open']} open"
+    if "lives" in table:
+        return f"{count(float(table['failures'].sum()))} failures of {count(float(table['lives'].sum()))} lives"
     return f"{count(float(table['failures'].sum()))} failures in {quantity(float(table['exposure'].sum()))} node-days"
 
 

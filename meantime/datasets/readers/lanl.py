@@ -88,7 +88,7 @@ def read_lanl(path: PathLike, *, timezone: str = "UTC", system: str | None = Non
     records = read_records(data, header, file=file)
     rows, folded = records.frame, dict(records.folded)
     if system is not None:
-        chosen = rows.filter(pl.col("System").str.strip_chars() == system)
+        chosen = rows.filter(pl.col("System").str.strip_chars() == str(system))
         folded["other systems"] = rows.height - chosen.height
         rows = chosen
     filled = {column: pl.col(column).str.strip_chars() != "" for column in CAUSES}

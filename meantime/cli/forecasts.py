@@ -11,14 +11,17 @@ from meantime.cli.options import (
     AsJson,
     Cluster,
     Detection,
+    Events,
     FitPath,
     Gpus,
     GpusPerNode,
     Interval,
+    Mapping,
     Productive,
     Queue,
     Restart,
     Seed,
+    Timezone,
     Write,
     plan_of,
     print_json,
@@ -132,15 +135,38 @@ def report(
     gpus: Gpus = "1024,4096,16384,65536,131072",
     cluster: Cluster = None,
     title: Annotated[str | None, typer.Option("--title", help="Heading of the report.")] = None,
+    log: Annotated[
+        list[Path] | None,
+        typer.Option("--log", help="The job log of the fit: adds a part on runs, their ETTR, and goodput lost."),
+    ] = None,
+    events: Events = None,
+    mapping: Mapping = None,
+    timezone: Timezone = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="Folder for the figures as PNG files, too.", show_default=False)
+    ] = None,
 ) -> None:
-    """Write a report of a fit as one self-contained HTML file."""
+    """Write a report of a fit as one self-contained HTML file.
+
+    Example: `meantime report fit.nc --log sacct.txt --events events.csv --output report.html --figures figures`
+    """
+    from meantime.cli.reading import read_events, read_log
     from meantime.inference import load_fit
-    from meantime.report import write_report
+    from meantime.report import save_figures, write_report
     from meantime.report.terminal import console
 
-    sizes = sizes_of(gpus)
-    write_report(load_fit(path), output, gpus=sizes, cluster=cluster, title=title)
+    sizes, tree = sizes_of(gpus), load_fit(path)
+    if log is None and events:
+        raise InputError("--events was given without --log; expected the job log that they belong to")
+    jobs = None
+    if log:
+        jobs = read_log(log, "auto", mapping, timezone=timezone, cluster=None, gpus_per_node=None, option=None)
+    checks = read_events(events, "auto", None, timezone=timezone, option=None, taxonomy=None)
+    write_report(tree, output, gpus=sizes, cluster=cluster, title=title, jobs=jobs, events=checks)
     console(stderr=True).print(f"Wrote {output}. Open it in a browser.")
+    if figures is not None:
+        written = save_figures(tree, figures, gpus=sizes, cluster=cluster, jobs=jobs, events=checks)
+        console(stderr=True).print(f"Wrote {len(written)} figures to {figures}.")
 
 
 @app.command()

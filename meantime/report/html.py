@@ -18,10 +18,22 @@ from meantime.inference import provenance
 from meantime.intervals import PROBABILITY
 from meantime.report import method, sections, words
 from meantime.report.evidence import NEW, choose_cluster, clusters, gpus_per_node, largest_job, shown_clusters
-from meantime.report.figures import ettr_by_gpus, forest, has_job_states, job_states, mttf_by_size
+from meantime.report.figures import (
+    ettr_by_gpus,
+    forest,
+    has_job_sizes,
+    has_job_states,
+    job_sizes,
+    job_states,
+    mitigation_shares,
+    mttf_by_size,
+    shrinkage,
+)
+from meantime.report.measures import fix_table, price_measures
 from meantime.report.numbers import INTERVAL, day, label, listing, visible
 from meantime.report.plans import GPUS, check_plans, default_plans, describe, forecast_plans
 from meantime.report.rows import rows_read
+from meantime.report.runs import RunsPart, runs_part
 from meantime.report.style import DARK, LIGHT, NARROW, WIDE
 from meantime.report.svg import inline_svg
 
@@ -41,6 +53,8 @@ def write_report(
     cluster: str | None = None,
     title: str | None = None,
     seed: int = SEED,
+    jobs: Any = None,
+    events: Any = None,
 ) -> Path:
     """Write the report of a fit as one self-contained HTML file, whole or not at all.
 
@@ -61,6 +75,9 @@ def write_report(
         Title of the page.
     seed
         Seed of the forecasts' draws: the same fit and seed give the same report.
+    jobs, events
+        The log that the fit is of, as `meantime.datasets.read` returns it. With it the report has a part on runs: where
+        their wallclock went, ETTR as measured, goodput lost.
 
     Returns
     -------
@@ -73,7 +90,8 @@ def write_report(
         If the sizes, plans or cluster cannot be used, or the file cannot be written.
     """
     path = Path(path)
-    write_text(path, render(tree, gpus=gpus, plans=plans, cluster=cluster, title=title, seed=seed))
+    text = render(tree, gpus=gpus, plans=plans, cluster=cluster, title=title, seed=seed, jobs=jobs, events=events)
+    write_text(path, text)
     return path
 
 
@@ -85,6 +103,8 @@ def render(
     cluster: str | None = None,
     title: str | None = None,
     seed: int = SEED,
+    jobs: Any = None,
+    events: Any = None,
 ) -> str:
     """Make the report's HTML; see `write_report`."""
     record = provenance(tree)
@@ -94,6 +114,9 @@ def render(
     forecasts = forecast_plans(tree, sizes, compared, cluster=chosen, seed=seed)
     names = clusters(tree)
     first = next(iter(compared))
+    priced = price_measures(tree, max(sizes), compared[first], cluster=chosen, seed=seed)
+    runs = None if jobs is None else runs_part(jobs, events, tree, cluster=chosen, seed=seed)
+    pictures = _pictures(tree, forecasts, priced, sizes, chosen, seed) | _pictures_of(runs)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("meantime.report", "templates"),
         autoescape=True,
@@ -108,7 +131,7 @@ def render(
         light=LIGHT,
         dark=DARK,
         headlines=words.headlines(tree, forecasts, sizes, chosen),
-        answers=words.answers(tree, forecasts, compared, sizes, chosen),
+        answers=words.answers(tree, forecasts, compared, sizes, chosen, priced),
         short_table=words.short_table(forecasts[first], sizes),
         interval=INTERVAL,
         probability=f"{PROBABILITY:.2f}",
@@ -118,6 +141,8 @@ def render(
         reader_notes=sections.reader_notes(tree),
         failures=sections.failures_by_size(tree),
         rates=sections.rate_table(tree, chosen),
+        fix_table=fix_table(priced),
+        runs=runs,
         plan_table=sections.plan_table(forecasts, sizes),
         clusters=sections.failures_by_cluster(tree),
         notes=sections.notes(tree, compared),
@@ -127,9 +152,7 @@ def render(
         verdict=method.verdict(record),
         method=method.paragraphs(tree, record),
         provenance=sections.provenance_facts(tree),
-        figures={
-            name: picture.drawn(name) for name, picture in _pictures(tree, forecasts, sizes, chosen, seed).items()
-        },
+        figures={name: picture.drawn(name) for name, picture in pictures.items()},
     )
 
 
@@ -151,7 +174,12 @@ class _Picture:
 
 
 def _pictures(
-    tree: xr.DataTree, forecasts: Mapping[str, xr.Dataset], sizes: Sequence[int], cluster: str, seed: int
+    tree: xr.DataTree,
+    forecasts: Mapping[str, xr.Dataset],
+    priced: xr.Dataset,
+    sizes: Sequence[int],
+    cluster: str,
+    seed: int,
 ) -> dict[str, _Picture]:
     shown = shown_clusters(tree, cluster)
     pictures = {
@@ -175,6 +203,25 @@ def _pictures(
             description="ETTR against job size, one panel for each plan. The numbers are in the table that follows.",
         ),
     }
+    pictures["fix"] = _Picture(
+        draw=lambda width: mitigation_shares(priced, width=width),
+        caption="What measures gain in expected ETTR. Bars: fair share of what all gain together (Shapley), with its "
+        "interval. Diamonds: what each gains alone. At the right: the probability that it gains most alone.",
+        description="Bars: share of the joint gain of each measure. The numbers are in the table that follows.",
+    )
+    pictures["shrinkage"] = _Picture(
+        draw=lambda width: shrinkage(tree, width=width),
+        caption="What the fit makes of the counts, a dot for each cell of the table. On the dashed line it "
+        "keeps what was counted; cells with few failures move towards their neighbours.",
+        description="Fitted rates against rates as counted, both axes logarithmic. Dots with many failures lie on the "
+        "diagonal, those with few are drawn towards the middle.",
+    )
+    if has_job_sizes(tree):
+        pictures["sizes"] = _Picture(
+            draw=lambda width: job_sizes(tree, width=width),
+            caption="How large jobs were, as shares of the jobs and of the GPU time they used.",
+            description="Bars: share of jobs and of GPU time by size of the job.",
+        )
     if has_job_states(tree):
         pictures["states"] = _Picture(
             draw=lambda width: job_states(tree, width=width),
@@ -182,6 +229,32 @@ def _pictures(
             description="Bars: share of jobs and of GPU time by final state of the job.",
         )
     return pictures
+
+
+_RUNS = {
+    "ledger": (
+        "Where the wallclock of runs went, by their size, and the ETTR measured. In brackets: the number of runs.",
+        "Stacked bars: shares of the wallclock that were productive, lost, restart, checkpoint and queue, by size.",
+    ),
+    "measured": (
+        "ETTR measured on runs of 24 hours and more, beside what the fit expects of such runs. What lies below the "
+        "expected bands was lost to other things than failures of the infrastructure: preemption, mostly.",
+        "Dots: measured ETTR by size of the run, beside bands of the expected ETTR. Numbers are in the table below.",
+    ),
+    "lost": (
+        "GPU-hours that failures cost, by size of the job that lost them.",
+        "Stacked bars: GPU-hours lost at first and second hand, by job size. Numbers are in the table that follows.",
+    ),
+}
+
+
+def _pictures_of(runs: RunsPart | None) -> dict[str, _Picture]:
+    if runs is None:
+        return {}
+    return {
+        name: _Picture(draw=draw, caption=_RUNS[name][0], description=_RUNS[name][1])
+        for name, draw in runs.figures.items()
+    }
 
 
 def _title(names: Sequence[str]) -> str:

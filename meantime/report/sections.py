@@ -34,6 +34,7 @@ from meantime.units import PER_1000_NODE_DAYS
 
 MOST_REMARKS = 20
 MOST_CLUSTERS = 60
+MOST_COMPONENTS = 60
 
 
 def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
@@ -70,11 +71,14 @@ def failures_by_size(tree: xr.DataTree) -> Table:
     table = table.isel(job_size=np.flatnonzero(table["exposure"].values > 0))
     failures = table["failures"].transpose("component", "job_size")
     order = np.argsort(-failures.sum("job_size").values, kind="stable")
+    order, rest = order[:MOST_COMPONENTS], order[MOST_COMPONENTS:]
     sizes = [count(size) for size in table["job_size"].values] if table.sizes["job_size"] > 1 else []
     rows = [
         (label(failures["component"].values[index]), *_cells(failures.values[index], wide=bool(sizes)))
         for index in order
     ]
+    if rest.size:
+        rows.append((_others(rest.size), *_cells(failures.values[rest].sum(axis=0), wide=bool(sizes))))
     exposure = table["exposure"].values
     shown = [compact(value) for value in exposure] if sizes else []
     where = ", all clusters together" if len(clusters(tree)) > 1 else ""
@@ -121,8 +125,10 @@ def rate_table(tree: xr.DataTree, cluster: str) -> Table:
     values = found["fitted"].values
     portions = np.median(values / values.sum(axis=1, keepdims=True), axis=0)
     figures = summarise(values, axis=0) * PER_1000_NODE_DAYS
-    rows = []
-    for index in np.argsort(-figures[:, 1], kind="stable"):
+    rows: list[tuple[str, ...]] = []
+    order = np.argsort(-figures[:, 1], kind="stable")
+    order, rest = order[:MOST_COMPONENTS], order[MOST_COMPONENTS:]
+    for index in order:
         row = found.isel(component=int(index))
         entries = (
             label(row["component"].item()),
@@ -133,12 +139,32 @@ def rate_table(tree: xr.DataTree, cluster: str) -> Table:
             share(float(portions[index])),
         )
         rows.append(entries[:-1] if by_cluster else entries)
+    if rest.size and not by_cluster:
+        rows.append(_other_rates(found.isel(component=rest), values))
     head = ("Cluster" if by_cluster else "Component", "Failures", "As counted", "Fitted", INTERVAL, "Share of all")
     return Table(
         caption="Failures per 1,000 node-days" + (f", {label(name)}" if len(names) > 1 and not by_cluster else ""),
         head=head[:-1] if by_cluster else head,
         rows=tuple(rows),
     )
+
+
+def _other_rates(found: xr.Dataset, values: np.ndarray) -> tuple[str, ...]:
+    """Give the row of the components that have none of their own, from draws of all components."""
+    together = found["fitted"].values.sum(axis=1)
+    _, median, lower, upper = summarise(together) * PER_1000_NODE_DAYS
+    return (
+        _others(found.sizes["component"]),
+        count(float(found["failures"].sum())),
+        three(float(found["raw"].sum()) * PER_1000_NODE_DAYS),
+        three(median),
+        between(lower, upper),
+        share(float(np.median(together / values.sum(axis=1)))),
+    )
+
+
+def _others(number: int) -> str:
+    return f"{count(number)} others together"
 
 
 def plan_table(forecasts: Mapping[str, xr.Dataset], gpus: Sequence[int]) -> Table:

@@ -11,6 +11,7 @@ from meantime.inference import predict_rate, provenance, size_law
 from meantime.inference.exact import EXACT_METHODS
 from meantime.intervals import PROBABILITY, summarise
 from meantime.report.evidence import NEW, component_rates, counts, gpus_per_node, largest_job, mttf_hours
+from meantime.report.measures import fix_first
 from meantime.report.numbers import (
     INTERVAL,
     SPACE,
@@ -105,6 +106,7 @@ def answers(
     plans: Mapping[str, Plan],
     sizes: Sequence[int],
     cluster: str,
+    priced: xr.Dataset,
 ) -> list[Answer]:
     """Answer what a reader asks first, in the order asked.
 
@@ -118,11 +120,14 @@ def answers(
         Sizes asked, GPUs.
     cluster
         The cluster they are about, or ``"new"``.
+    priced
+        The measures, as of `meantime.report.measures.price_measures`.
     """
     return [
         Answer(question="What fails most?", text=_frequent(tree, cluster)),
         Answer(question="How long does a job run between failures today?", text=_mttf_today(tree, sizes, cluster)),
         Answer(question="What should we expect at larger sizes?", text=_larger(forecasts, plans, sizes)),
+        Answer(question="What should be fixed first, and what does that buy?", text=fix_first(priced)),
         Answer(question="How sure is this?", text=_sure(tree, sizes)),
     ]
 

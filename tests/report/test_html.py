@@ -1,20 +1,36 @@
 """The report: one safe, accessible, self-contained file that says what the fit says."""
 
+import datetime as dt
 import itertools
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import xarray as xr
 
+from meantime.datasets import measure_runs
 from meantime.errors import InputError
-from meantime.forecast import Plan, forecast
-from meantime.report import write_report
+from meantime.forecast import FasterRestart, Plan, forecast, mitigate
+from meantime.report import sections, write_report
 from meantime.report.html import render
 from meantime.report.plans import GPUS
 
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+JOBS = pl.DataFrame(
+    [
+        {"job_id": name, "attempt": attempt, "cluster": "RSC-1", "submit": START, "n_gpus": 8, "state": state,
+         "start": START + dt.timedelta(hours=begin), "end": START + dt.timedelta(hours=end)}
+        for name, attempt, begin, end, state in (
+            ("<script>alert(5)</script>", 1, 0, 100, "COMPLETED"),
+            ("b", 1, 0, 40, "NODE_FAIL"),
+            ("b", 2, 41, 100, "COMPLETED"),
+        )
+    ]
+)  # fmt: skip
+"""Two runs, one of which a node interrupts."""
 LIMIT = 3_000_000
 """Largest size of a report in bytes."""
 ALLOWED = {
@@ -110,7 +126,7 @@ def test_ids_are_unique_and_links_lead_somewhere(html: str) -> None:
         targets = [attributes["href"][1:]] if attributes.get("href") else []  # type: ignore[index]
         targets += (attributes.get("aria-labelledby") or "").split()
         assert set(targets) <= set(ids)
-    assert len([a for a in page.all("a") if a["href"] != "#summary"]) == 7
+    assert len([a for a in page.all("a") if a["href"] != "#summary"]) == 8
 
 
 def test_the_page_is_accessible(html: str) -> None:
@@ -120,7 +136,7 @@ def test_the_page_is_accessible(html: str) -> None:
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
     assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(levels))
     assert all(svg["role"] == "img" and len(str(svg["aria-label"])) > 40 for svg in page.all("svg"))
-    assert len(page.all("svg")) == 8
+    assert len(page.all("svg")) == 12
     assert all("scope" in cell for cell in page.all("th"))
     assert all("aria-labelledby" in table for table in page.all("table"))
     assert all("tabindex" in box for box in page.all("div") if box.get("role") == "region")
@@ -153,6 +169,52 @@ def test_rates_are_in_the_table_as_counted_and_fitted(html: str, size_fit: xr.Da
     rate = (size_fit["posterior"]["rate"] * data["exposure"]).sum("job_size") / data["exposure"].sum("job_size")
     fitted = 1000 * float(np.median(rate.sel(component="infiniband_link")))
     assert [float(value) for value in row.groups()] == pytest.approx([n, raw, fitted], rel=5.1e-3)
+
+
+def test_measures_are_ranked_by_what_they_gain(html: str, size_fit: xr.DataTree) -> None:
+    """The first row of the table is the measure that the summary names; its gain is that of mitigate."""
+    plan = Plan(restart="5min", checkpoint_write="30s")
+    gain = mitigate(size_fit, 131_072, plan, [FasterRestart(factor=0.5)])["gain_alone"].sel(figure="median").item()
+    table = html[html.index('id="fix-caption"') :]
+    row = re.search(r'<tr><th scope="row">Halve the restart time</th><td>([\d.]+) ', table)
+    assert row is not None
+    assert float(row[1]) == pytest.approx(gain, abs=6e-4)
+    gains = [float(value) for value in re.findall(r"failures</th><td>([\d.]+) ", table)]
+    assert len(gains) == 5
+    assert gains == sorted(gains, reverse=True)
+    first = re.search(r'<tbody>\s*<tr><th scope="row">([^<]+)<', table)
+    assert first is not None
+    assert f"{first[1]}: at 131,072 GPUs that alone raises the expected ETTR" in Page(html).text
+
+
+def test_a_log_adds_runs_and_losses(size_fit: xr.DataTree) -> None:
+    """Two runs of 8 GPUs: 100 h, of which the first attempt of the second lost 0.9 h and 5 min of restart each."""
+    page = Page(render(size_fit, gpus=[1024], jobs=JOBS))
+    text = page.text
+    assert "The log holds 2 runs." in text
+    assert "Failures of the infrastructure ended 1 attempts" not in text
+    assert "Failures of the infrastructure ended 1 attempt and cost it 4.00 GPU-hours" in text
+    assert "<script>alert(5)</script>" in text
+    assert "script" not in {tag for tag, _ in page.elements}
+    assert len(page.all("svg")) == 18
+    row = re.search(r"Runs ETTR 90 % interval 8 2 ([\d.]+)", text)
+    assert row is not None
+    assert float(row[1]) == pytest.approx(
+        measure_runs(JOBS)["productive"].sum() / measure_runs(JOBS)["wallclock"].sum(), abs=6e-4
+    )
+
+
+def test_tables_name_what_they_leave_out(make_fit: object) -> None:
+    names = [f"part {index}" for index in range(75)]
+    tree = make_fit(components=names, draws=20)  # type: ignore[operator]
+    total = int(tree["fit_data"]["failures"].sum())
+    for table in (sections.failures_by_size(tree), sections.rate_table(tree, "RSC-1")):
+        assert len(table.rows) == 61
+        assert table.rows[-1][0] == "15 others together"
+    counted = [int(row[1].replace(",", "")) for row in sections.rate_table(tree, "RSC-1").rows]
+    assert sum(counted) == total
+    everything = [int(row[-1].replace(",", "")) for row in sections.failures_by_size(tree).rows]
+    assert sum(everything) == total
 
 
 def test_an_unconverged_fit_is_announced_first(html: str, hostile: str) -> None:

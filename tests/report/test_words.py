@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 from meantime.forecast import Plan
+from meantime.report.measures import price_measures
 from meantime.report.plans import curve_sizes, default_plans, describe, forecast_plans
 from meantime.report.words import answers, headlines, short_table
 
@@ -14,7 +15,8 @@ SIZES = [1024, 16384]
 def said(tree: xr.DataTree, cluster: str = "RSC-1") -> dict[str, str]:
     plans = default_plans()
     forecasts = forecast_plans(tree, SIZES, plans, cluster=cluster, seed=1)
-    found = answers(tree, forecasts, plans, SIZES, cluster)
+    priced = price_measures(tree, max(SIZES), next(iter(plans.values())), cluster=cluster)
+    found = answers(tree, forecasts, plans, SIZES, cluster, priced)
     return {answer.question: answer.text.replace("\u00a0", " ") for answer in found}
 
 

@@ -55,7 +55,7 @@ def shrinkage(tree: xr.DataTree, *, width: float = WIDE) -> Figure:
     at = np.where(some, raw, low * 1.15)
     phone = width < 5
     with styled():
-        figure = new_figure(min(width, 5.6), min(width, 5.6) * (1.05 if phone else 0.86))
+        figure = new_figure(width, width * (1.05 if phone else 0.6))
         axes = figure.add_subplot()
         axes.plot([low, high], [low, high], color=colour("muted"), linewidth=1, dashes=(4, 3))
         axes.vlines(at, fitted[2], fitted[3], color=colour("blue"), linewidth=0.8, alpha=0.35)

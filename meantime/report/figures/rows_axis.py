@@ -9,10 +9,10 @@ from meantime.report.numbers import label
 from meantime.report.style import colour
 
 
-def name_rows(axes: Axes, names: Sequence[str], *, phone: bool, wide: int = 26) -> None:
+def name_rows(axes: Axes, names: Sequence[str], *, phone: bool, narrow: int = 15) -> None:
     """Name the rows of a figure, the first at the top; names from logs are made fit to show."""
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), [_wrapped(name, 15 if phone else wide) for name in names])
+    axes.set_yticks(range(len(names)), [_wrapped(name, narrow if phone else 26) for name in names])
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)

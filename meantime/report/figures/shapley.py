@@ -66,7 +66,7 @@ def mitigation_shares(found: xr.Dataset, *, gpus: int | None = None, width: floa
         axes.axvline(0, color=colour("muted"), linewidth=0.7)
         axes.set_xlabel(f"gain of expected ETTR at {count(size)} GPUs")
         axes.locator_params(axis="x", nbins=4 if phone else 7)
-        name_rows(axes, names, phone=phone)
+        name_rows(axes, names, phone=phone, narrow=20)
         side_column(axes, "best alone", [odds(float(value)) for value in one["probability_best"].values], width=56)
         handles = [
             Patch(color=colour("blue"), label="share of the gain of all together (Shapley)"),

@@ -191,7 +191,8 @@ def _pictures(
         ),
         "mttf": _Picture(
             draw=lambda width: mttf_by_size(tree, gpus=sizes, cluster=cluster, seed=seed, width=width),
-            caption="Mean time to failure of a job against its size. Points are the data: node-days over failures."
+            caption="Mean time to failure of a job against its size."
+            + (" Points are the data: node-days over failures." if largest_job(tree) else "")
             + (_SHADED if 0 < largest_job(tree) < max(sizes) else ""),
             description="Mean time to failure against job size, both axes logarithmic, falling from left to right. "
             "The numbers at the sizes asked are in the first table of this report.",

@@ -16,7 +16,7 @@ FACTOR = 0.5
 """What each measure multiplies by, so that they can be compared."""
 _NOTICED = 0.002
 """Gain of ETTR below which nothing is called the first thing to do."""
-MOST_DRAWS = 2000
+MOST_DRAWS = 4000
 """Draws that the measures are priced with; the Shapley shares need every set of measures."""
 
 
@@ -39,7 +39,7 @@ def price_measures(
     Returns
     -------
     xarray.Dataset
-        As of `meantime.forecast.mitigate`, from at most 2,000 draws of the posterior; the measures are named as a
+        As of `meantime.forecast.mitigate`, from at most 4,000 draws of the posterior; the measures are named as a
         person would say them: ``"halve infiniband_link failures"``.
 
     Raises

@@ -104,6 +104,11 @@ def duration(hours: float) -> str:
     return format_seconds(float(hours) * SECONDS_PER_HOUR).replace(" ", SPACE)
 
 
+def days_number(days: float) -> str:
+    """Write days of a run; where it would take centuries, how many does not matter: ``"100,000+"``."""
+    return "100,000+" if days > 1e5 else three(days)
+
+
 def duration_between(lower: float, upper: float) -> str:
     """Write a range of hours, the unit once where both ends share it: ``"1.6 to 2.8 h"``."""
     left, right = duration(lower), duration(upper)

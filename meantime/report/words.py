@@ -17,6 +17,7 @@ from meantime.report.numbers import (
     SPACE,
     between,
     count,
+    days_number,
     duration,
     duration_between,
     fraction,
@@ -151,8 +152,8 @@ def short_table(forecast: xr.Dataset, sizes: Sequence[int]) -> list[ShortRow]:
                 ettr_range=fraction_between(_figure(ettr, "lower"), _figure(ettr, "upper")),
                 run=fraction(_figure(run, "median")),
                 run_range=fraction_between(_figure(run, "lower"), _figure(run, "upper")),
-                days=three(_figure(days, "median")),
-                days_range=between(_figure(days, "lower"), _figure(days, "upper")),
+                days=days_number(_figure(days, "median")),
+                days_range=f"{days_number(_figure(days, 'lower'))} to {days_number(_figure(days, 'upper'))}",
                 extrapolated=bool(at["extrapolated"]),
             )
         )

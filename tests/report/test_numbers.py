@@ -79,3 +79,12 @@ def test_listing_reads_as_a_sentence() -> None:
     assert numbers.listing(["a"]) == "a"
     assert numbers.listing(["a", "b", "c"]) == "a, b and c"
     assert numbers.listing([]) == ""
+
+
+def test_days_beyond_any_plan_are_not_spelt_out() -> None:
+    assert [numbers.days_number(value) for value in (34.21, 1e5, 2.32e11, float("inf"))] == [
+        "34.2",
+        "100,000",
+        "100,000+",
+        "100,000+",
+    ]

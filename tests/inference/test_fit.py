@@ -145,7 +145,7 @@ def test_an_unconverged_fit_can_be_kept(table, plain):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "map"}, "method is 'map'; expected one of auto, conjugate, quadrature, nuts"),
+        ({"method": "map"}, "method is 'map'; expected one of auto, conjugate, quadrature, laplace, nuts"),
         ({"method": "conjugate"}, "'component' has no conjugate posterior"),
         ({"chains": 0}, "chains is 0; expected a whole number, 1 or more"),
         ({"draws": 2.5}, "draws is 2.5"),

@@ -8,6 +8,7 @@ import typer
 
 from meantime.cli.app import app
 from meantime.cli.forecasts import demo, ettr, forecast, planner, report
+from meantime.cli.health import doctor
 from meantime.cli.judging import backtest, calibrate, check, compare
 from meantime.cli.logs import fit, jobs
 from meantime.cli.measures import losses, quality, runs, sensitivity, training
@@ -22,6 +23,7 @@ __all__ = [
     "check",
     "compare",
     "demo",
+    "doctor",
     "ettr",
     "fit",
     "forecast",
@@ -44,7 +46,7 @@ __all__ = [
 
 _ORDER = (
     *(demo, jobs, quality, runs, losses, sensitivity, training, fit, compare, check, backtest, calibrate),
-    *(forecast, report, planner, ettr, plan, interval, spares, mitigate, goodput, simulate),
+    *(forecast, report, planner, ettr, plan, interval, spares, mitigate, goodput, simulate, doctor),
 )
 app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback))  # as --help lists them
 

@@ -1,6 +1,7 @@
 """What a reader returns: a table, the rows it could not use, and an account of every row it read."""
 
 import dataclasses
+import html
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -58,6 +59,17 @@ class Log:
                 f"{self.source}: {self.rows_read} rows read but {accounted} accounted for "
                 f"({self.table.height} used, {dict(self.rows_folded)} folded, {self.quarantine.height} quarantined)"
             )
+
+    def _repr_html_(self) -> str:
+        """Show the account of the rows and the head of the table in a notebook; text from the log is escaped."""
+        folded = "".join(f" + {number:,} {kind} folded" for kind, number in self.rows_folded.items())
+        account = (
+            f"{self.source} ({self.format}, {self.kind}): {self.rows_read:,} rows read = {self.table.height:,} used"
+            f"{folded} + {self.quarantine.height:,} quarantined"
+        )
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        listed = f"<ul>{notes}</ul>" if notes else ""
+        return f"<p>{html.escape(account)}</p>{listed}{self.table._repr_html_()}"
 
 
 def empty_quarantine() -> pl.DataFrame:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         shrinkage,
         tornado,
     )
+    from meantime.report.health import doctor
     from meantime.report.html import write_report
     from meantime.report.planner import write_planner
     from meantime.report.plans import default_plans
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "attributed_rates",
     "default_plans",
+    "doctor",
     "ettr_by_gpus",
     "ettr_contours",
     "forest",
@@ -50,6 +52,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "doctor": "meantime.report.health",
     "attributed_rates": "meantime.report.figures",
     "ettr_contours": "meantime.report.figures",
     "goodput_lost": "meantime.report.figures",

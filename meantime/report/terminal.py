@@ -257,6 +257,28 @@ def print_remarks(content: Mapping[str, Any], out: Console) -> None:
         out.print(f"Note: {visible(note)}", style="yellow")
 
 
+def print_doctor(found: Mapping[str, Any], out: Console) -> None:
+    """Print what `meantime.report.doctor` returns."""
+    cache = found["cache"]
+    where = (
+        "not used" if not cache["used"] else f"{cache['folder']}{'' if cache['writable'] else ' (cannot be written)'}"
+    )
+    versions = [f"{name} {text or 'not installed'}" for name, text in found["packages"].items()]
+    pairs = [
+        ("python", f"{found['python']} on {found['system']}, {_plural(found['processors'], 'processor')}"),
+        ("packages", ", ".join(versions)),
+        ("devices", ", ".join(f"{device['name']} ({device['kind']})" for device in found["devices"])),
+        ("cache", where),
+    ]
+    print_pairs(pairs, out)
+    for check in found["checks"]:
+        mark, style = ("ok", "green") if check["passed"] else ("FAILED", "bold red")
+        out.print(Text.assemble((f"{mark:7}", style), f"{check['check']}: {visible(check['note'])} ",
+                                (f"({check['seconds']:.1f} s)", "dim")))  # fmt: skip
+    if found["checks"]:
+        out.print("Everything works." if found["passed"] else "The installation does not work; see above.")
+
+
 def print_rows(
     rows: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]], out: Console, *, title: str
 ) -> None:

@@ -108,6 +108,15 @@ def calibration() -> xr.Dataset:
     )
 
 
+def examination() -> dict[str, Any]:
+    """What `meantime.report.health.doctor` returns, in its form."""
+    check = {"check": "a fit", "passed": True, "seconds": 1.2, "note": "6.5"}
+    cache = {"folder": None, "used": False, "writable": False}
+    return {"schema": "meantime.doctor/1", "python": "3.12.1", "system": "Linux", "processors": 2,
+            "packages": {"jax": "0.12", "nutpie": None}, "devices": [{"name": "cpu:0", "kind": "cpu"}],
+            "cache": cache, "checks": [check], "passed": True}  # fmt: skip
+
+
 def checked_fit() -> xr.Dataset:
     """What `meantime.inference.check` returns, in its form."""
     return xr.Dataset(
@@ -143,6 +152,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         check_document(checked_fit()),
         calibrate_document(calibration()),
         backtest_document(back_test()),
+        examination(),
     ]
     return {content["schema"]: content for content in [*made, *log_documents(tmp_path_factory.mktemp("log"))]}
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from meantime.errors import InputError
 from meantime.files import write_text
 from meantime.forecast.schema.decisions import IntervalDocument, PlanDocument, SimulateDocument, SparesDocument
+from meantime.forecast.schema.doctor import DoctorDocument
 from meantime.forecast.schema.forecasts import EttrDocument, ForecastDocument
 from meantime.forecast.schema.judging import BacktestDocument, CalibrateDocument, CheckDocument, CompareDocument
 from meantime.forecast.schema.logs import (
@@ -32,6 +33,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "meantime.calibrate/1": CalibrateDocument,
     "meantime.check/1": CheckDocument,
     "meantime.compare/1": CompareDocument,
+    "meantime.doctor/1": DoctorDocument,
     "meantime.ettr/1": EttrDocument,
     "meantime.forecast/1": ForecastDocument,
     "meantime.goodput/1": GoodputDocument,

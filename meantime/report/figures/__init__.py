@@ -8,12 +8,15 @@ from meantime.report.figures.ledger import ledger_bars
 from meantime.report.figures.lost import goodput_lost
 from meantime.report.figures.measured import measured_by_size, measured_ettr
 from meantime.report.figures.mttf import mttf_by_size
+from meantime.report.figures.nodes import lemon_nodes
 from meantime.report.figures.over_time import rates_over_time
 from meantime.report.figures.pooling import shrinkage
+from meantime.report.figures.repairs import repair_times
 from meantime.report.figures.save import save_figure, save_figures
 from meantime.report.figures.shapley import mitigation_shares
 from meantime.report.figures.signals import node_signals
 from meantime.report.figures.states import has_job_sizes, has_job_states, job_sizes, job_states
+from meantime.report.figures.survival import survival_by_age
 from meantime.report.figures.swings import tornado
 from meantime.report.figures.uniform import loo_pit, sbc_ranks, uniform_figure
 
@@ -28,6 +31,7 @@ __all__ = [
     "job_sizes",
     "job_states",
     "ledger_bars",
+    "lemon_nodes",
     "loo_pit",
     "measured_by_size",
     "measured_ettr",
@@ -35,10 +39,12 @@ __all__ = [
     "mttf_by_size",
     "node_signals",
     "rates_over_time",
+    "repair_times",
     "save_figure",
     "save_figures",
     "sbc_ranks",
     "shrinkage",
+    "survival_by_age",
     "tornado",
     "uniform_figure",
 ]

@@ -13,6 +13,7 @@ from meantime.errors import InputError
 from meantime.files import atomic_path
 from meantime.forecast import Plan, rates_of, sensitivity
 from meantime.forecast.forecast import SEED
+from meantime.inference import provenance
 from meantime.report.evidence import choose_cluster, gpus_per_node, shown_clusters
 from meantime.report.figures.attributed import attributed_rates
 from meantime.report.figures.contours import ettr_contours
@@ -22,9 +23,12 @@ from meantime.report.figures.ledger import ledger_bars
 from meantime.report.figures.lost import goodput_lost
 from meantime.report.figures.measured import measured_ettr
 from meantime.report.figures.mttf import mttf_by_size
+from meantime.report.figures.nodes import lemon_nodes
 from meantime.report.figures.pooling import shrinkage
+from meantime.report.figures.repairs import repair_times
 from meantime.report.figures.shapley import mitigation_shares
 from meantime.report.figures.states import has_job_sizes, has_job_states, job_sizes, job_states
+from meantime.report.figures.survival import survival_by_age
 from meantime.report.figures.swings import tornado
 from meantime.report.measures import price_measures
 from meantime.report.plans import GPUS, default_plans
@@ -58,7 +62,7 @@ def save_figures(
     Returns
     -------
     list[pathlib.Path]
-        The files, ``failure_rates.png`` first.
+        The files, ``failure_rates.png`` first; of a fit of lives or repairs, its one figure.
 
     Raises
     ------
@@ -100,6 +104,11 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
 def _of_fit(
     tree: xr.DataTree, gpus: Sequence[int], plans: Mapping[str, Plan] | None, cluster: str | None, seed: int
 ) -> dict[str, Figure]:
+    model = provenance(tree)["model"]
+    if model == "repair":
+        return {"repair_times": repair_times(tree)}
+    if model in ("lifetime", "lifetime_steps"):
+        return {"survival": survival_by_age(tree)}
     chosen = choose_cluster(tree, cluster)
     plan = next(iter((plans or default_plans(gpus_per_node(tree))).values()))
     shown = shown_clusters(tree, cluster)
@@ -113,6 +122,8 @@ def _of_fit(
         "mitigation_shares": mitigation_shares(price_measures(tree, max(gpus), plan, cluster=chosen, seed=seed)),
         "tornado": tornado(sensitivity(rates_of(tree, max(gpus), cluster=chosen, seed=seed), plan, seed=seed)),
     }
+    if model == "node_frailty":
+        figures["lemon_nodes"] = lemon_nodes(tree, cluster=chosen, seed=seed)
     if has_job_states(tree):
         figures["job_states"] = job_states(tree)
     if has_job_sizes(tree):

@@ -1,5 +1,6 @@
 """Commands that plan: `plan`, `interval`, `spares`, `mitigate`, `goodput` and `simulate`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -25,8 +26,6 @@ from meantime.cli.options import (
 from meantime.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
 Price = Annotated[float | None, typer.Option("--price", help="Price of a GPU-hour.")]
@@ -157,8 +156,11 @@ def spares(
     path: FitPath,
     gpus: Gpus,
     repair: Annotated[
-        str, typer.Option("--repair", help="Mean time until a failed node is a spare again.", show_default=False)
-    ],
+        str | None, typer.Option("--repair", help="Mean time until a failed node is a spare again, e.g. 24h.")
+    ] = None,
+    repair_fit: Annotated[
+        Path | None, typer.Option("--repair-fit", help="In place of --repair: a fit of the model repair.")
+    ] = None,
     sureness: Annotated[float, typer.Option("--sureness", help="Probability that a failure finds a spare.")] = 0.99,
     standby: Annotated[
         float, typer.Option("--standby", help="Failure rate of a waiting spare over that of a node in use.")
@@ -174,12 +176,21 @@ def spares(
     """Find the smallest pool of spare nodes with which failures find one as often as asked.
 
     Example: `meantime spares fit.nc --gpus 16384 --repair 24h --sureness 0.99`
-    """
-    from meantime.forecast import Plan, plan_spares
 
+    A fit of repairs gives its mean repair time with its uncertainty: `--repair-fit repair.nc`.
+    """
+    from meantime import inference
+    from meantime.forecast import Plan, Uncertain, plan_spares
+
+    if (repair is None) == (repair_fit is None):
+        raise InputError("expected either --repair, such as 24h, or --repair-fit with a fit of repairs")
+    rate = _rates(path, gpus, cluster, seed)
+    down: str | Uncertain = repair or ""
+    if repair_fit is not None:
+        down = Uncertain(inference.repair_hours(inference.load_fit(repair_fit), seed=seed)["mean"].values, "h")
     content = plan_spares(
-        _rates(path, gpus, cluster, seed),
-        repair,
+        rate,
+        down,
         Plan(gpus_per_node=gpus_per_node),
         sureness=sureness,
         standby=standby,
@@ -359,7 +370,7 @@ def simulate(
     _show(content, columns, as_json=as_json, title=f"{runs:,} simulated runs")
 
 
-def _rates(path: "Path", gpus: str, cluster: str | None, seed: int) -> "xr.DataArray":
+def _rates(path: Path, gpus: str, cluster: str | None, seed: int) -> "xr.DataArray":
     from meantime import inference
     from meantime.forecast import rates_of
 

@@ -142,6 +142,7 @@ def test_the_page_is_accessible(html: str) -> None:
     assert all("tabindex" in box for box in page.all("div") if box.get("role") == "region")
 
 
+@pytest.mark.slow
 def test_the_size_is_within_the_limit(html: str, hostile: str, make_fit: object) -> None:
     many = make_fit(clusters=tuple(f"c{i}" for i in range(22)), components=[f"part {i}" for i in range(40)], draws=50)  # type: ignore[operator]
     for page in (html, hostile, render(many)):
@@ -171,6 +172,7 @@ def test_rates_are_in_the_table_as_counted_and_fitted(html: str, size_fit: xr.Da
     assert [float(value) for value in row.groups()] == pytest.approx([n, raw, fitted], rel=5.1e-3)
 
 
+@pytest.mark.slow
 def test_measures_are_ranked_by_what_they_gain(html: str, size_fit: xr.DataTree) -> None:
     """The first row of the table is the measure that the summary names; its gain is that of mitigate."""
     plan = Plan(restart="5min", checkpoint_write="30s")
@@ -187,6 +189,7 @@ def test_measures_are_ranked_by_what_they_gain(html: str, size_fit: xr.DataTree)
     assert f"{first[1]}: at 131,072 GPUs that alone raises the expected ETTR" in Page(html).text
 
 
+@pytest.mark.slow
 def test_a_log_adds_runs_and_losses(size_fit: xr.DataTree) -> None:
     """Two runs of 8 GPUs: 100 h, of which the first attempt of the second lost 0.9 h and 5 min of restart each."""
     page = Page(render(size_fit, gpus=[1024], jobs=JOBS))
@@ -231,6 +234,7 @@ def test_a_fit_of_counts_has_a_report(component_fit: xr.DataTree) -> None:
     assert re.search(r"Faulty GPU accounts for 4[78] % of all failures", text)  # 148 of 311 as counted
 
 
+@pytest.mark.slow
 def test_several_clusters_say_which_one_is_meant(two_fit: xr.DataTree) -> None:
     assert "Forecasts are for RSC-1, one of 2 clusters" in Page(render(two_fit, gpus=[1024])).text
     assert "Forecasts are for RSC-2" in Page(render(two_fit, gpus=[1024], cluster="RSC-2")).text

@@ -155,9 +155,9 @@ def report(
     from meantime.report import save_figures, write_report
     from meantime.report.terminal import console
 
-    sizes, tree = sizes_of(gpus), load_fit(path)
     if log is None and events:
         raise InputError("--events was given without --log; expected the job log that they belong to")
+    sizes, tree = sizes_of(gpus), load_fit(path)
     jobs = None
     if log:
         jobs = read_log(log, "auto", mapping, timezone=timezone, cluster=None, gpus_per_node=None, option=None)

@@ -105,3 +105,7 @@ def test_damaged_fit_is_refused(content: bytes, command: tuple[str, ...], tmp_pa
 )
 def test_bad_options_are_refused(arguments: tuple[str, ...], word: str, tmp_path: Path) -> None:
     assert_refused(run(*arguments, cwd=tmp_path), word)
+
+
+def test_events_of_a_report_belong_to_a_log(tmp_path: Path) -> None:
+    assert_refused(run("report", "fit.nc", "--events", "events.csv", cwd=tmp_path), "--events", "without --log")

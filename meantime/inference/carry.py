@@ -31,17 +31,17 @@ def priors_from(tree: xr.DataTree, *, widen: float = 1.0) -> Any:
     ConstantPriors, ComponentPriors, ComponentGammaPriors or ComponentSizePriors
         For `fit(..., priors=...)`.
 
+    Raises
+    ------
+    InputError
+        If the model has no such summary, or `widen` is below 1.
+
     Notes
     -----
     What is lost: the rates of single components and clusters, of which the priors know the mean and the spread alone
     (`constant`: clusters are pooled into one Gamma distribution, exact for one cluster); the sign of the mean slope,
     whose prior stays centred on the law MTTF = 1 / (N r) with room for what was seen; the shapes of the posteriors
     of spreads; and all correlations. Data used for the fit must not be in the next table again.
-
-    Raises
-    ------
-    InputError
-        If the model has no such summary, or `widen` is below 1.
     """
     name, _ = model_of(tree)
     if not (isinstance(widen, int | float) and 1 <= widen < math.inf):

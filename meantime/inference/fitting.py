@@ -69,11 +69,6 @@ def fit(
         (the table) and, for an exact fit, ``exact`` (parameters of the Gamma posterior, or the grid); provenance in the
         root attribute ``meantime`` (see `provenance`).
 
-    Notes
-    -----
-    Of very large tables (60 million numbers and more, cells times draws) only every so many draws are kept after the
-    gate has seen all of them; the provenance states the step as ``sampling``: ``thinned``.
-
     Raises
     ------
     InputError
@@ -81,6 +76,11 @@ def fit(
     ConvergenceError
         If the draws fail the gate: R-hat above 1.01, a bulk or tail effective sample size below 400, a
         divergence, or trajectories cut short; or, of ``"laplace"``, if Pareto k is above 0.7.
+
+    Notes
+    -----
+    Of very large tables (60 million numbers and more, cells times draws) only every so many draws are kept after the
+    gate has seen all of them; the provenance states the step as ``sampling``: ``thinned``.
     """
     started = time.perf_counter()
     priors = priors_for(model, priors)

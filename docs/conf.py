@@ -1,5 +1,6 @@
 """Sphinx configuration. Every example on these pages runs when they are built; a warning is an error."""
 
+import os
 from importlib.metadata import version as installed
 
 project = "meantime"
@@ -30,6 +31,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_merge_streams = True
+os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found"  # of a progress bar, in the kernels: it names paths
 
 # The reference lists what each sub-package names in __all__, re-exported names included.
 autosummary_generate = True

@@ -56,7 +56,7 @@ def fit(
         Chains, draws kept of each (at least 4), and warm-up iterations of each.
     target_accept
         Acceptance probability that NUTS tunes its step size to. If a trajectory diverges, the fit is
-        run once more with smaller steps (three quarters of the way to 1) and twice the warm-up.
+        run again, twice at most, with smaller steps (three quarters of the way to 1) and twice the warm-up.
     allow_unconverged
         Keep a fit that fails the convergence gate, with a warning and a mark in its provenance.
     progress

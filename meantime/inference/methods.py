@@ -16,9 +16,11 @@ from meantime.models import Layout
 
 METHODS = ("auto", *EXACT_METHODS, "laplace", "nuts")
 
-
 MOST_VALUES = 60_000_000
 """Numbers stored of one variable that every cell has (480 MB): beyond, draws are thinned."""
+
+RETRIES = 2
+"""How often a fit with divergent trajectories is run again, with smaller steps and twice the warm-up each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +129,9 @@ def draw(
         return Drawn(sampled=rough, diagnostics=diagnostics, plan=plan)
     sampled, statistics = sample(data, model, priors, family, layout, plan, backend=backend, show=show)
     diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
-    if diagnostics["divergences"]:
+    for _ in range(RETRIES):
+        if not diagnostics["divergences"]:
+            break
         plan = dataclasses.replace(plan, tune=2 * plan.tune, target_accept=(3 + plan.target_accept) / 4)
         sampled, statistics = sample(data, model, priors, family, layout, plan, backend=backend, show=show)
         diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)

@@ -21,7 +21,7 @@ FALSE_ALARM = 1e-3
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_is_calibrated(model):
     """25 replicates, seed 1; a correct model fails once in 1,000. The full version: benchmarks/calibration.py."""
-    result = calibrate(model, replicates=25, seed=1, draws=250, tune=250, false_alarm=FALSE_ALARM)
+    result = calibrate(model, replicates=25, seed=1, draws=400, tune=400, false_alarm=FALSE_ALARM)
     print(f"\n{model}: smallest p {float(result['p_value'].min()):.4f} of {result.sizes['quantity']}, {result.attrs}")
     assert result.attrs["passed"], result["p_value"].to_series()
     assert result.attrs["unconverged"] <= 5

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from meantime.errors import InputError
+from meantime.inference import provenance
 from meantime.intervals import LOWER, UPPER
 from meantime.units import HOURS_PER_DAY
 
@@ -30,11 +31,16 @@ def counts(tree: xr.DataTree) -> xr.Dataset:
     Raises
     ------
     InputError
-        If the tree holds no failure table.
+        If the tree holds no failure table, as those of lives, repairs and incidents do not.
     """
     if "fit_data" not in tree.children:
         raise InputError("the fit holds no group 'fit_data'; expected the result of fit() or load_fit()")
     table = tree["fit_data"].to_dataset()
+    if "cluster" not in table.dims or not {"failures", "exposure"} <= set(table.data_vars):
+        model = provenance(tree)["model"]
+        raise InputError(
+            f"the model {model!r} holds no failures by node-days to show; expected a fit of a model that does"
+        )
     summed = table.sum([name for name in ("period", "node") if name in table.dims])
     return summed.assign_attrs(table.attrs)
 

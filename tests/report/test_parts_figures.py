@@ -8,7 +8,9 @@ import pytest
 
 from meantime.datasets import repair_table
 from meantime.datasets.simulate import simulate_nodes, simulate_survival
+from meantime.errors import InputError
 from meantime.inference import fit, node_posterior, survival_curve
+from meantime.report import write_report
 from meantime.report.figures import lemon_nodes, repair_times, save_figures, survival_by_age
 
 FIRST = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -82,3 +84,5 @@ def test_repair_times_against_the_outages(outages, tmp_path):
     np.testing.assert_allclose(axes.lines[0].get_xdata(), median)
     assert [text.get_text() for text in axes.get_yticklabels()] == ["GPU", "link"]
     assert [path.name for path in save_figures(tree, tmp_path)] == ["repair_times.png"]
+    with pytest.raises(InputError, match="'repair' holds no failures by node-days"):
+        write_report(tree, tmp_path / "report.html")

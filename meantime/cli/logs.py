@@ -187,6 +187,10 @@ def fit(
         Path | None,
         typer.Option("--priors-from", help="An earlier fit of the same model, whose posterior is the prior."),
     ] = None,
+    change_points: Annotated[
+        bool,
+        typer.Option("--change-points", help="over_time: rates may also jump; say when.", rich_help_panel="Failures"),
+    ] = False,
     covariates: Annotated[
         str | None,
         typer.Option(
@@ -255,7 +259,7 @@ def fit(
     tree = inference.fit(
         table,
         model=model,
-        priors=chosen_priors(priors, priors_from, model),
+        priors=chosen_priors(priors, priors_from, model, change_points=change_points),
         method=method,
         backend=backend,
         seed=seed,

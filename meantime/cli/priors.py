@@ -24,12 +24,20 @@ def read_priors(path: Path) -> dict[str, Any]:
     return content
 
 
-def chosen_priors(path: Path | None, last: Path | None, model: str) -> Any:
+CHANGE_RATE = 0.5
+"""Change points a year expected of each cluster, where `--change-points` is given and no prior says otherwise."""
+
+
+def chosen_priors(path: Path | None, last: Path | None, model: str, *, change_points: bool = False) -> Any:
     """Return the priors that the options name, or None."""
+    if change_points and model != "over_time":
+        raise InputError(f"--change-points: the model {model!r} has none; expected --model over_time")
     if path is not None and last is not None:
         raise InputError("--priors and --priors-from were both given; choose one")
     if path is not None:
-        return read_priors(path)
+        return read_priors(path) if not change_points else {"change_rate": CHANGE_RATE} | read_priors(path)
+    if change_points and last is None:
+        return {"change_rate": CHANGE_RATE}
     if last is None:
         return None
     from meantime.inference import load_fit, priors_from, provenance

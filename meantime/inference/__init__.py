@@ -7,6 +7,7 @@ from meantime.inference.ages import survival_curve as survival_curve
 from meantime.inference.backtest import backtest as backtest
 from meantime.inference.calibrate import calibrate as calibrate
 from meantime.inference.carry import priors_from as priors_from
+from meantime.inference.changes import change_points as change_points
 from meantime.inference.check import check as check
 from meantime.inference.compare import compare as compare
 from meantime.inference.fitting import fit as fit
@@ -24,6 +25,7 @@ from meantime.inference.storage import save_fit as save_fit
 __all__ = [
     "backtest",
     "calibrate",
+    "change_points",
     "check",
     "compare",
     "fit",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from meantime.inference.jumps import find_jumps
 from meantime.inference.walks import add_up, prepare_walks, whiten_walks
 from meantime.models import TimeGrid
 
@@ -17,6 +18,7 @@ def expand_walks(
     scale_priors: Mapping[str, float],
     own_spread: float,
     prior: Mapping[str, float],
+    changes: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Find the expansion by Newton steps and EM updates of the walks' scales. Only speed depends on it.
 
@@ -32,6 +34,8 @@ def expand_walks(
         Standard deviation of the log scales of own walks about their median.
     prior
         As `whiten_walks` takes it.
+    changes
+        ``change_rate`` and ``change_sd`` of a model with change points, at the median of their priors.
 
     Returns
     -------
@@ -49,16 +53,22 @@ def expand_walks(
         scales["own_information"] = np.zeros(counts.shape[1])
     total = days.sum(2, keepdims=True)
     rate = np.broadcast_to((counts.sum(2, keepdims=True) + 0.5) / np.maximum(total, 1.0), counts.shape)
-    for _ in range(ROUNDS):
+    jumps: dict[str, np.ndarray] | None = None
+    work: dict[str, np.ndarray] = {}
+    for turn in range(ROUNDS + 2 * bool(changes)):
         mean, response = _respond(counts, days, rate)
-        work = prepare_walks(mean, response, grid.step_years, float(scales["sigma_cell"]))
+        if changes and turn == ROUNDS:
+            own = scales["sigma_own_component"][:, None] ** 2 if several else 0.0
+            jumps, scales["sigma_walk"] = find_jumps(work, own, scales["sigma_walk"], changes, grid.step_years)
+        work = prepare_walks(mean, response, grid.step_years, float(scales["sigma_cell"]), jumps)
         values, _ = whiten_walks(np, zeros, scales, work, prior)
         log_rate = values["level"] + values.get("cluster_deviation", 0.0)
         log_rate = np.broadcast_to(log_rate, counts.shape[:2])[..., None] + add_up(np, values["walk_step"])[:, None]
         if several:
             log_rate = log_rate + add_up(np, values["own_step"])
         rate = np.exp(np.clip(log_rate, np.log(rate) - 2, np.log(rate) + 2))
-        scales = _rescale(scales, values, work, scale_priors, own_spread)
+        if jumps is None:
+            scales = _rescale(scales, values, work, scale_priors, own_spread)
     return work, scales
 
 

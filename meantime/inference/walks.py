@@ -15,6 +15,9 @@ walks eliminated; then the levels, with the own walks eliminated; then the own w
 is approximate: the components' information is not diagonal in one basis, and what stands off the diagonal
 is left out. As a change of variables the map is exact all the same; its Jacobian is closed.
 
+A step that holds a change point is no part of its walk: it is taken out of the basis, has a centre and a spread of its
+own that do not move with :math:`\sigma`, and the walk is whitened given it.
+
 All functions take the array module (`numpy` or `jax.numpy`) first.
 """
 
@@ -27,9 +30,16 @@ from meantime.inference.whitening import whiten_levels
 
 type Arrays = Mapping[str, Any]
 
+STRETCH, STRETCH_FROM, STRETCH_OVER = 6.0, 2.2, 0.25
+"""Slope of the map of steps where there are change points, beyond how many standard deviations, and its softness."""
+
 
 def prepare_walks(
-    mean: np.ndarray, response: np.ndarray, step_years: np.ndarray, sigma_cell: float
+    mean: np.ndarray,
+    response: np.ndarray,
+    step_years: np.ndarray,
+    sigma_cell: float,
+    jumps: Arrays | None = None,
 ) -> dict[str, np.ndarray]:
     """Decompose the information of counts on walks.
 
@@ -43,6 +53,9 @@ def prepare_walks(
         Years of each step, shape (step,).
     sigma_cell
         Deviation of a period about its walk, at which responses are weighed.
+    jumps
+        With change points: ``jump`` (True where a step holds one), ``jump_centre`` and ``jump_spread``, shapes
+        (cluster, step), as `find_jumps` returns them.
 
     Returns
     -------
@@ -61,10 +74,18 @@ def prepare_walks(
     centre = pulled.sum(-1) / safe
     first = np.einsum("ckt,ts->cks", weight, adds)
     left = _inner(adds, weight) - first[..., :, None] * first[..., None, :] / safe[..., None, None]
-    walk_vector = np.linalg.eigh(left.sum(1))[1]
-    turned = np.einsum("cse,cksr->cker", walk_vector, left, optimize=True)
-    rest = np.einsum("ckt,ts,cse->cke", pulled - weight * centre[..., None], adds, walk_vector, optimize=True)
-    return {
+    keep = np.ones((len(mean), len(width))) if jumps is None else 1.0 - jumps["jump"]
+    inside = left * keep[:, None, :, None] * keep[:, None, None, :]
+    apart = np.eye(len(width)) * (1 - keep)[:, None]  # eigenvectors of their own for the steps that are left out
+    walk_vector = np.linalg.eigh(inside.sum(1) - apart)[1]
+    turned = np.einsum("cse,cksr->cker", walk_vector, inside, optimize=True)
+    rest = np.einsum("ckt,ts->cks", pulled - weight * centre[..., None], adds) * keep[:, None]
+    rest = np.einsum("cks,cse->cke", rest, walk_vector)
+    more = {}
+    if jumps is not None:
+        seen = np.einsum("cse,cs,cksr->cker", walk_vector, keep, left / width, optimize=True)
+        more = {**jumps, "walk_jump": seen * (1 - keep)[:, None, None]}
+    return more | {
         "width": width,
         "mean": mean,
         "weight": weight,
@@ -110,10 +131,18 @@ def whiten_walks(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays
     share = spread.sum(-1) / xp.where(work["sum_weight"] > 0, work["sum_weight"], 1.0)  # of the weights when prepared
     each = share[..., None]
     seen = each / (1 + variance * each * work["walk_value"])
+    walk_pull = work["walk_pull"]
+    if jumping := "jump" in work:
+        jump = work["jump_centre"] + work["jump_spread"] * xp.einsum("cse,ce->cs", work["walk_vector"], z["walk_step"])
+        walk_pull = walk_pull - xp.einsum("cker,cr->cke", work["walk_jump"], jump)
     steps, jacobian = _steps(
-        xp, z["walk_step"], scales["sigma_walk"], (work["walk_value"] * seen).sum(1), (work["walk_pull"] * seen).sum(1),
-        work["walk_vector"], work["width"],
+        xp, z["walk_step"], scales["sigma_walk"], (work["walk_value"] * seen).sum(1), (walk_pull * seen).sum(1),
+        work["walk_vector"], work["width"], stretched=1 - work["jump"] if jumping else None,
     )  # fmt: skip
+    if jumping:
+        steps = xp.where(work["jump"], jump, steps)
+        spread_ratio = work["jump_spread"] / (scales["sigma_walk"] * work["width"])
+        jacobian = jacobian + xp.where(work["jump"], xp.log(spread_ratio), 0.0).sum()
     walk = add_up(xp, steps)
     hidden = variance / (1 + variance * each * work["own_value"]) * each
     left = work["own_pull"] - xp.einsum("cket,ct->cke", work["own_project"], walk) if several else work["own_pull"]
@@ -145,9 +174,23 @@ def _inner(adds: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.einsum("ts,...t,tr->...sr", adds, weight, adds, optimize=True)
 
 
-def _steps(xp: Any, z: Any, scale: Any, precision: Any, pull: Any, vector: Any, width: Any) -> tuple[Any, Any]:
+def _steps(
+    xp: Any, z: Any, scale: Any, precision: Any, pull: Any, vector: Any, width: Any, *, stretched: Any = None
+) -> tuple[Any, Any]:
     """Return the steps of walks from standard normals in their basis, and the log Jacobian."""
     total = 1 + scale**2 * precision
     standard = z / xp.sqrt(total) + scale * pull / total
-    steps = xp.einsum("...se,...e->...s", vector, standard) * scale * width
-    return steps, xp.log(scale * width + 0 * z).sum() - 0.5 * xp.log(total).sum()
+    steps = xp.einsum("...se,...e->...s", vector, standard)
+    jacobian = xp.log(scale * width + 0 * z).sum() - 0.5 * xp.log(total).sum()
+    if stretched is not None:
+        steps, log_slope = _stretch(xp, steps)
+        jacobian = jacobian + (stretched * log_slope).sum()
+    return steps * scale * width, jacobian
+
+
+def _stretch(xp: Any, steps: Any) -> tuple[Any, Any]:
+    """Stretch standard steps beyond `STRETCH_FROM`, so that the way from an ordinary step to a jump is short."""
+    above, below = (steps - STRETCH_FROM) / STRETCH_OVER, (-steps - STRETCH_FROM) / STRETCH_OVER
+    more = STRETCH_OVER * (xp.logaddexp(above, 0.0) - xp.logaddexp(below, 0.0))
+    slope = 1 / (1 + xp.exp(-above)) + 1 / (1 + xp.exp(-below))
+    return steps + (STRETCH - 1) * more, xp.log1p((STRETCH - 1) * slope)

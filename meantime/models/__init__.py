@@ -29,6 +29,7 @@ from meantime.models.node_frailty import NodeFrailtyPriors as NodeFrailtyPriors
 from meantime.models.node_frailty import node_frailty as node_frailty
 from meantime.models.nodes import Nodes as Nodes
 from meantime.models.nodes import nodes_of as nodes_of
+from meantime.models.over_time import CHANGE_SPREAD as CHANGE_SPREAD
 from meantime.models.over_time import OverTimePriors as OverTimePriors
 from meantime.models.over_time import over_time as over_time
 from meantime.models.registry import MODELS as MODELS
@@ -42,6 +43,7 @@ from meantime.models.time_grid import TimeGrid as TimeGrid
 from meantime.models.time_grid import time_grid_of as time_grid_of
 
 __all__ = [
+    "CHANGE_SPREAD",
     "DAYS_PER_YEAR",
     "MIN_CELL_VARIANCE",
     "MODELS",

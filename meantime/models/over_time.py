@@ -13,6 +13,9 @@ from meantime.models.time_grid import time_grid_of
 if TYPE_CHECKING:
     import pymc as pm
 
+CHANGE_SPREAD = 0.5
+"""Standard deviation of the log prior of how often rates jump, and of how far."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverTimePriors:
@@ -42,6 +45,10 @@ class OverTimePriors:
         Standard deviation, on the log scale, of the components' own spreads about their median.
     cell_sd
         Scale of the half-normal prior of the relative standard deviation of a period about its walk.
+    change_rate
+        Change points a year expected of each cluster, at the median, such as 0.5. Default: there are none.
+    change_sd
+        Standard deviation of the jump at a change point, log scale, at the median; with ``change_rate`` alone.
     """
 
     total_rate: float = TOTAL_RATE
@@ -52,6 +59,8 @@ class OverTimePriors:
     own_sd: float = 1.0
     own_spread: float = 0.5
     cell_sd: float = 0.4
+    change_rate: float | None = None
+    change_sd: float = 1.0
 
 
 def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Model":
@@ -75,6 +84,19 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
     component there is no :math:`v`, with one cluster no :math:`b`. A period without exposure is a gap that the
     walks pass through. Job sizes and nodes are summed away.
 
+    With ``change_rate`` in the priors, rates of all components of a cluster may also jump at once:
+
+    .. math::
+
+        w_{c,t+1} - w_{ct} &\sim (1 - p_t)\, N(0, \sigma_{\mathrm{walk}} \sqrt{\Delta_t})
+            + p_t\, N(0, (\sigma_{\mathrm{walk}}^2 \Delta_t + \sigma_{\mathrm{change}}^2)^{1/2}), \qquad
+        p_t = 1 - e^{-\lambda \Delta_t} \\
+        \log \lambda &\sim N(\log \mathrm{change\_rate}, 0.5), \qquad
+        \log \sigma_{\mathrm{change}} \sim N(\log \mathrm{change\_sd}, 0.5)
+
+    so that changes come at :math:`\lambda` a year, and a change adds a jump to the step's ordinary move. Whether a step
+    holds a change is summed out, and drawn exactly afterwards.
+
     Parameters
     ----------
     table
@@ -88,8 +110,8 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
         Variables ``mu``, ``sigma_component``, ``level`` (component,), ``sigma_cluster`` and
         ``cluster_deviation`` (cluster, component), ``sigma_walk`` and ``walk_step`` (cluster, step),
         ``sigma_own``, ``sigma_own_component`` (component,) and ``own_step`` (cluster, component, step),
-        ``sigma_cell``, and the observed ``failures`` (stratum, component), where a stratum is a (cluster,
-        period) pair with exposure.
+        ``sigma_cell``, with change points ``change_rate`` and ``change_sd``, and the observed ``failures``
+        (stratum, component), where a stratum is a (cluster, period) pair with exposure.
 
     Raises
     ------
@@ -111,7 +133,10 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
             log_rate = log_rate + cluster_deviations(priors.cluster_sd)[:, :, None]
         width = pm.math.sqrt(data["step_years"])
         sigma_walk = pm.HalfNormal("sigma_walk", priors.walk_sd)
-        step = pm.Normal("walk_step", 0, sigma_walk * width, dims=("cluster", "step"))
+        if priors.change_rate is None:
+            step = pm.Normal("walk_step", 0, sigma_walk * width, dims=("cluster", "step"))
+        else:
+            step = _steps_with_changes(priors.change_rate, priors.change_sd, sigma_walk, data["step_years"])
         log_rate = log_rate + _walk(step, n_steps)[:, None, :]
         if len(grid.components) > 1:
             sigma_own = pm.HalfNormal("sigma_own", priors.own_sd)
@@ -128,6 +153,23 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
             dims=("stratum", "component"),
         )
     return model
+
+
+def _steps_with_changes(rate: float, sd: float, sigma_walk: Any, years: Any) -> Any:
+    """Return the steps of the common walks, of which a few are jumps."""
+    import pymc as pm
+
+    change_rate = pm.LogNormal("change_rate", np.log(rate), CHANGE_SPREAD)
+    change_sd = pm.LogNormal("change_sd", np.log(sd), CHANGE_SPREAD)
+    stays = pm.math.exp(-change_rate * years)
+    variance = sigma_walk**2 * years
+    return pm.NormalMixture(
+        "walk_step",
+        w=pm.math.stack([stays, 1 - stays], axis=-1),
+        mu=0.0,
+        sigma=pm.math.sqrt(pm.math.stack([variance, variance + change_sd**2], axis=-1)),
+        dims=("cluster", "step"),
+    )
 
 
 def _walk(steps: Any, n_steps: int) -> Any:

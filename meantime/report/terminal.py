@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from meantime.forecast import notes, to_rows
-from meantime.inference import provenance, size_law
+from meantime.inference import change_points, provenance, size_law
 from meantime.intervals import PROBABILITY, summarise
 from meantime.report.evidence import component_rates
 from meantime.report.model_tables import INCIDENT_COLUMNS, PERIOD_COLUMNS, incident_rows, period_rows
@@ -153,6 +153,8 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
         out.print(f"and {len(clusters) - _few(clusters)} clusters more", style="dim")
     if record["model"] == "component_size":
         out.print(visible(str(size_law(tree).attrs["sentence"])))
+    if "change" in tree["posterior"]:
+        out.print(visible(str(change_points(tree).attrs["sentence"])))
 
 
 def _data_line(table: xr.Dataset) -> str:

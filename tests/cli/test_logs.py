@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from meantime.cli import app
+from meantime.cli.priors import chosen_priors
 from meantime.datasets import failure_table, goodput, measure_runs, read, scan_parquet, sensitivity
 from meantime.datasets.simulate import simulate_cluster, write_cluster
 from meantime.errors import InputError
@@ -227,3 +228,13 @@ def test_what_is_no_log_of_jobs_is_refused(folder: Path, tmp_path: Path) -> None
         run("runs", folder / "events.csv")
     with pytest.raises(InputError, match="sensitivity needs events"):
         run("sensitivity", folder / "sacct.txt")
+
+
+def test_change_points_are_a_prior_of_over_time(tmp_path):
+    assert chosen_priors(None, None, "over_time", change_points=True) == {"change_rate": 0.5}
+    assert chosen_priors(None, None, "over_time") is None
+    (tmp_path / "priors.toml").write_text("change_sd = 2.0\nchange_rate = 1.0\n")
+    found = chosen_priors(tmp_path / "priors.toml", None, "over_time", change_points=True)
+    assert found == {"change_rate": 1.0, "change_sd": 2.0}
+    with pytest.raises(InputError, match="'component' has none; expected --model over_time"):
+        chosen_priors(None, None, "component", change_points=True)

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from meantime.forecast import forecast, forecast_periods
-from meantime.inference import fit, rate_over_time
+from meantime.inference import change_points, fit, rate_over_time
 from meantime.report.evidence import component_rates
 from meantime.report.figures import rates_over_time
 from meantime.report.model_tables import period_rows
@@ -32,6 +32,21 @@ def test_the_line_is_the_posterior_median(tree):
         cluster="cluster 0", period=table["period"]).values, rtol=1e-12)  # fmt: skip
     assert len(axes.lines[2].get_xdata()) == 4  # the last period and three ahead
     assert figure.legends[0].get_texts()[0].get_text().startswith("fit: median")
+
+
+def test_bars_are_the_probabilities_of_change():
+    found = fit(
+        period_table(clusters=1, components=1), "over_time", priors={"change_rate": 0.5}, seed=2, method="laplace",
+        progress=False, allow_unconverged=True,
+    )  # fmt: skip
+    axes, below = rates_over_time(found, horizon="60d").axes
+    changes = change_points(found)
+    heights = [bar.get_height() for bar in below.patches]
+    np.testing.assert_allclose(heights, changes["probability"].values[0], rtol=1e-12)
+    assert len(axes.lines[2].get_xdata()) == 3
+    out = Console(width=200, record=True)
+    print_fit(found, out)
+    assert changes.attrs["sentence"] in out.export_text()
 
 
 def test_tables_say_the_same(tree):

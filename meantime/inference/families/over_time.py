@@ -10,11 +10,12 @@ from meantime.inference.families.component import DIMS as COMPONENT_DIMS
 from meantime.inference.families.family import Draws, Family, Variables, repeat_sizes
 from meantime.inference.families.pooled import new_deviation
 from meantime.inference.geometry import Geometry, Shapes, length, unpack
+from meantime.inference.jumps import change_probability, draw_jumps
 from meantime.inference.likelihood import negative_binomial_log_probability
 from meantime.inference.scales import to_log_scales
 from meantime.inference.walk_expansion import expand_walks
 from meantime.inference.walks import add_up, whiten_walks
-from meantime.models import DAYS_PER_YEAR, MIN_CELL_VARIANCE, OverTimePriors, TimeGrid, time_grid_of
+from meantime.models import CHANGE_SPREAD, DAYS_PER_YEAR, MIN_CELL_VARIANCE, OverTimePriors, TimeGrid, time_grid_of
 
 
 def _geometry(grid: TimeGrid, priors: OverTimePriors) -> Geometry:
@@ -30,9 +31,12 @@ def _geometry(grid: TimeGrid, priors: OverTimePriors) -> Geometry:
         scales["sigma_own"] = priors.own_sd
         shapes["own_step"] = (n_clusters, n_components, n_steps)
         everything["own"] = (n_components,)
+    changes = {} if priors.change_rate is None else {"change_rate": priors.change_rate, "change_sd": priors.change_sd}
+    if changes:
+        everything["changes"] = (len(changes),)
     names, spread = tuple(scales), priors.own_spread
     everything_: Shapes = {"scales": (len(names),), **everything, **shapes}
-    work, found = expand_walks(grid, shapes, scales, spread, prior)
+    work, found = expand_walks(grid, shapes, scales, spread, prior, changes)
 
     def to_values(z: Any, data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         import jax.numpy as jnp
@@ -49,6 +53,9 @@ def _geometry(grid: TimeGrid, priors: OverTimePriors) -> Geometry:
             now["sigma_own_component"] = jnp.exp(log_own)
             transformed["sigma_own_component_log__"] = log_own
             jacobian = jacobian - 0.5 * jnp.log(precision).sum()
+        for place, (name, median) in enumerate(changes.items()):
+            transformed[f"{name}_log__"] = np.log(median) + CHANGE_SPREAD * parts["changes"][place]
+            jacobian = jacobian + np.log(CHANGE_SPREAD)
         values, more = whiten_walks(jnp, {name: parts[name] for name in shapes}, now, data, prior)
         return values | transformed, jacobian + more
 
@@ -76,7 +83,11 @@ def _mean(draws: Draws, grid: TimeGrid) -> np.ndarray:
 
 
 def _complete(draws: Draws, grid: TimeGrid, rng: np.random.Generator) -> Variables:
-    return {"rate": (("cluster", "component", "period"), np.exp(_log_rate(draws)))}
+    variables: Variables = {"rate": (("cluster", "component", "period"), np.exp(_log_rate(draws)))}
+    if "change_rate" in draws:
+        chance = change_probability(draws, grid.step_years)
+        variables["change"] = (("cluster", "step"), (rng.random(chance.shape) < chance).astype(np.int8))
+    return variables
 
 
 def _log_likelihood(draws: Draws, grid: TimeGrid) -> np.ndarray:
@@ -115,7 +126,11 @@ def _ahead(
     if "sigma_own_component" in posterior:
         own = posterior["sigma_own_component"].values[..., None]
         steps = steps + own * rng.standard_normal((*last.shape, n_periods))
-    rate = np.exp(last[..., None] + width * np.cumsum(steps, axis=-1))
+    steps = width * steps
+    if "change_rate" in posterior:
+        rate, sd = posterior["change_rate"].values, posterior["change_sd"].values
+        steps = steps + draw_jumps(rate, sd, n_periods, width**2, rng)[..., None, :]
+    rate = np.exp(last[..., None] + np.cumsum(steps, axis=-1))
     if not bursts:
         return rate
     weight = _cell_weight({"sigma_cell": posterior["sigma_cell"].values})
@@ -132,6 +147,8 @@ OVER_TIME = Family(
         "sigma_own_component": ("component",),
         "own_step": ("cluster", "component", "step"),
         "sigma_cell": (),
+        "change_rate": (),
+        "change_sd": (),
     },
     geometry=_geometry,
     complete=_complete,

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 
-from meantime.inference import rate_over_time
+from meantime.inference import change_points, rate_over_time
 from meantime.intervals import summarise
 from meantime.report.evidence import choose_cluster, garwood
 from meantime.report.numbers import INTERVAL
@@ -31,7 +31,8 @@ def rates_over_time(
     """Draw how a rate moved and where it may go.
 
     The line and band are the posterior of the walk with its 90 % interval, the points the log itself with exact
-    (Garwood) intervals. Beyond the data, behind the dashed line, the fan is what the walk may do.
+    (Garwood) intervals. Beyond the data, behind the dashed line, the fan is what the walk may do. Of a fit with
+    change points, bars below give the probability that rates jumped at the start of each period.
 
     Parameters
     ----------
@@ -63,8 +64,12 @@ def rates_over_time(
     middles = date2num([start + length / 2 for start in starts])
     days, failures = _counted(tree, name, component)
     with styled():
-        figure = new_figure(width, 3.9)
-        axes = figure.subplots()
+        changing = "change" in tree["posterior"]
+        figure = new_figure(width, 4.9 if changing else 3.9)
+        panels = figure.subplots(1 + changing, sharex=True, squeeze=False, height_ratios=(4, 1)[: 1 + changing])[:, 0]
+        axes, lowest = panels[0], panels[-1]
+        if changing:
+            _changes(lowest, change_points(tree).sel(cluster=name), length)
         seen = np.flatnonzero(~ahead)
         _walk(axes, middles[seen], figures[seen], "blue", f"fit: median, {INTERVAL}")
         low, high = figures[:, 2].min(), figures[:, 3].max()
@@ -83,10 +88,10 @@ def rates_over_time(
             _walk(axes, middles[edge], figures[edge], "purple", f"ahead: median, {INTERVAL}")
             axes.axvline(date2num(starts[after[0]]), color=colour("ink"), linewidth=1.1, dashes=(4, 3))
         log_ticks(axes.yaxis, low / 1.2, high * 1.2, most=7)
-        axes.xaxis_date()
+        lowest.xaxis_date()
         locator = AutoDateLocator(maxticks=4 if width < 5 else 8)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        lowest.xaxis.set_major_locator(locator)
+        lowest.xaxis.set_major_formatter(ConciseDateFormatter(locator))
         axes.set_ylabel("failures per 1,000 node-days" + ("" if component is None else f", {component}"))
         top_legend(figure, *axes.get_legend_handles_labels(), columns=1 if width < 5 else 3)
         return literal(figure)
@@ -95,6 +100,13 @@ def rates_over_time(
 def _walk(axes: Axes, at: np.ndarray, figures: np.ndarray, role: str, label: str) -> None:
     axes.fill_between(at, figures[:, 2], figures[:, 3], color=colour(role), alpha=0.25, linewidth=0)
     axes.plot(at, figures[:, 1], color=colour(role), label=label)
+
+
+def _changes(axes: Axes, found: xr.Dataset, length: dt.timedelta) -> None:
+    starts = date2num(found["period"].values.astype("datetime64[us]"))
+    axes.bar(starts, found["probability"].values, width=0.8 * length / dt.timedelta(days=1), color=colour("green"))
+    axes.set_ylim(0, 1)
+    axes.set_ylabel("change point,\nprobability")
 
 
 def _counted(tree: xr.DataTree, cluster: str, component: str | None) -> tuple[np.ndarray, np.ndarray]:

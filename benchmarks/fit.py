@@ -1,12 +1,13 @@
-"""Effective samples per second of `component_size`, against the same model in plain non-centred NumPyro.
+"""Effective samples per second of `component_size`, against the same model in plain NumPyro and in nutpie.
 
-    python benchmarks/fit.py [--repeats 1] [--seed 1] [--baseline vectorized parallel] [--explicit]
+    python benchmarks/fit.py [--repeats 1] [--seed 1] [--baseline vectorized parallel] [--nutpie numba jax] [--explicit]
 
 Each measurement is a fresh process. The table has 12 components, 2 clusters and 8 job sizes, drawn from
 the model with exposures like those of a large research cluster. Time is wall time with compilation; the
 smallest bulk effective sample size is taken over every sampled scalar, on its own scale. The plain
-version has the same density, cells integrated out too; --explicit also runs it with log-normal cell
-deviations as parameters. Exit status 1 if meantime is less than 5 times as fast.
+version has the same density, cells integrated out too, and is not centred; --explicit also runs it with log-normal
+cell deviations as parameters. nutpie samples the PyMC model as it is written, that is, centred. Exit status 1 if
+meantime is less than 5 times as fast as the plain version.
 """
 
 import argparse
@@ -109,22 +110,40 @@ def run_plain(
     return samples, float(np.mean(sampler.get_extra_fields()["num_steps"]))
 
 
+def run_nutpie(table: xr.Dataset, seed: int, backend: str) -> tuple[dict[str, np.ndarray], float]:
+    """Sample the centred PyMC model with nutpie and its own warm-up."""
+    import nutpie
+
+    from meantime.models import component_size
+
+    compiled = nutpie.compile_pymc_model(component_size(table), backend=backend)
+    found = nutpie.sample(compiled, draws=DRAWS, chains=CHAINS, seed=seed, progress_bar=False)
+    names = [name for name in found["posterior"].data_vars if not str(name).endswith("__")]
+    steps = float(found["sample_stats"]["n_steps"].mean())
+    return {str(name): np.asarray(found["posterior"][name].values) for name in names}, steps
+
+
 def measure(who: str, seed: int, method: str, warmup: int) -> dict[str, float]:
     """Run one fit in this process and measure it."""
     started = time.perf_counter()
-    import jax  # noqa: F401
-    import numpyro.infer  # noqa: F401
-
-    if who == "meantime":
+    if who != "nutpie":
+        import jax  # noqa: F401
+        import numpyro.infer  # noqa: F401
+    if who in ("meantime", "nutpie"):
         import pymc  # noqa: F401
 
         import meantime.inference  # noqa: F401
+    if who == "nutpie":
+        import nutpie  # noqa: F401
     table = make_table(seed)
     imported = time.perf_counter()
     cpu = time.process_time()
-    draws, steps = (
-        run_meantime(table, seed) if who == "meantime" else run_plain(table, seed, method, warmup, who == "explicit")
-    )
+    if who == "meantime":
+        draws, steps = run_meantime(table, seed)
+    elif who == "nutpie":
+        draws, steps = run_nutpie(table, seed, method)
+    else:
+        draws, steps = run_plain(table, seed, method, warmup, who == "explicit")
     seconds = time.perf_counter() - imported
     cpu = time.process_time() - cpu
     from meantime.inference.diagnostics import ess_bulk, rhat
@@ -144,6 +163,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--warmup", type=int, default=1000, help="warm-up of the plain version")
     parser.add_argument("--baseline", nargs="*", default=["vectorized", "parallel"], help="NumPyro chain methods")
+    parser.add_argument("--nutpie", nargs="*", default=["numba"], help="backends of nutpie on the centred model")
     parser.add_argument("--explicit", action="store_true", help="also with explicit cell deviations")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -156,6 +176,7 @@ def main() -> None:
         f"{'':22}{'ESS':>7}{'R-hat':>8}{'steps':>7}{'s':>7}{'cpu s':>7}{'ESS/s':>8}{'with imports: s':>17}{'ESS/s':>8}"
     )
     everyone = ["meantime", *(f"numpyro:{method}" for method in given.baseline)]
+    everyone += [f"nutpie:{backend}" for backend in given.nutpie]
     if given.explicit:
         everyone.append("explicit:vectorized")
     for repeat in range(given.repeats):
@@ -173,9 +194,10 @@ def main() -> None:
         best = {who: float(np.median([one[key] for one in runs])) for who, runs in results.items()}
         best.pop("explicit:vectorized", None)
         ours = best.pop("meantime")
+        nutpie = ", ".join(f"{who} {best.pop(who):.0f}" for who in list(best) if who.startswith("nutpie"))
         plain = max(best, key=lambda who: best[who])
         print(f"{words}: {ours:.0f} against {best[plain]:.0f} ({plain}) effective samples a second, "
-              f"{ours / best[plain]:.1f} times")  # fmt: skip
+              f"{ours / best[plain]:.1f} times; {nutpie}")  # fmt: skip
         if ours < LEAST_RATIO * best[plain]:
             sys.exit(1)
 

@@ -75,7 +75,7 @@ def run_demo(output: str | os.PathLike[str], *, seed: int = SEED, out: Console |
     data = [folder / name for name in ("forecast.json", "fit.nc", "llama3.nc")]
     written = [report, planner, *figures, *data, *paths.values()]
     for path in written:
-        out.print(f"  {path}")
+        out.print(f"  {path}", soft_wrap=True)
     out.print("\nTry next:")
     out.print(f"  open {report} and {planner} in a browser")
     print_command("  ", f"jobs {paths['sacct']} --events {paths['events']}", out)

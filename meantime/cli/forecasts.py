@@ -163,10 +163,10 @@ def report(
         jobs = read_log(log, "auto", mapping, timezone=timezone, cluster=None, gpus_per_node=None, option=None)
     checks = read_events(events, "auto", None, timezone=timezone, option=None, taxonomy=None)
     write_report(tree, output, gpus=sizes, cluster=cluster, title=title, jobs=jobs, events=checks)
-    console(stderr=True).print(f"Wrote {output}. Open it in a browser.")
+    console(stderr=True).print(f"Wrote {output}. Open it in a browser.", soft_wrap=True)
     if figures is not None:
         written = save_figures(tree, figures, gpus=sizes, cluster=cluster, jobs=jobs, events=checks)
-        console(stderr=True).print(f"Wrote {len(written)} figures to {figures}.")
+        console(stderr=True).print(f"Wrote {len(written)} figures to {figures}.", soft_wrap=True)
 
 
 @app.command()
@@ -215,4 +215,4 @@ def planner(
         title=title,
         seed=seed,
     )
-    console(stderr=True).print(f"Wrote {output}. Open it in a browser.")
+    console(stderr=True).print(f"Wrote {output}. Open it in a browser.", soft_wrap=True)

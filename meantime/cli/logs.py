@@ -272,7 +272,7 @@ def fit(
     inference.save_fit(tree, output)
     print_fit(tree, console())
     if "cluster" not in table.dims:
-        console(stderr=True).print(f"Wrote {output}.")
+        console(stderr=True).print(f"Wrote {output}.", soft_wrap=True)
         return
     named = [str(name) for name in table["cluster"].values]
     chosen = f" --cluster {shlex.quote(named[0])}" if len(named) > 1 else ""

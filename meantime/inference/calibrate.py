@@ -1,6 +1,6 @@
 """`calibrate`: simulation-based calibration. Are the posteriors of a model what they claim to be?"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ def calibrate(
     layout: Any = family.layout(data)
     method = choose_method(method, model)
     truths, outcomes, redrawn = prior_replicates(model, data, priors, replicates, seed)
-    names = quantity_names(family, layout)
+    names = quantity_names(family, layout, list(truths))
     ranks = np.empty((len(names), replicates))
     unconverged = 0
     for index in range(replicates):
@@ -158,9 +158,9 @@ def prior_replicates(
     return truths, np.stack([one[-1] for one in drawn]), attempts - replicates
 
 
-def quantity_names(family: Family, layout: Layout) -> list[str]:
-    """Return the names of the quantities that are ranked: every sampled scalar, and the log likelihood."""
-    scalars = [scalar for name in family.dims for scalar in scalar_names(name, family.dims[name], layout)]
+def quantity_names(family: Family, layout: Layout, sampled: Sequence[str]) -> list[str]:
+    """Return the names of the quantities that are ranked: every scalar of what is sampled, and the log likelihood."""
+    scalars = [scalar for name in sampled for scalar in scalar_names(name, family.dims[name], layout)]
     return [*scalars, "log_likelihood"]
 
 

@@ -40,7 +40,7 @@ from meantime.cli.options import (
     print_json,
 )
 from meantime.cli.priors import chosen_priors
-from meantime.cli.reading import components_of, inventory_of, read_events, read_log, table_of, taxonomy_of
+from meantime.cli.reading import components_of, inventory_of, read_both, table_of, taxonomy_of
 from meantime.errors import InputError
 
 INTERRUPTION = "interruption"
@@ -84,23 +84,18 @@ def jobs(
     from meantime.datasets import Log, describe, summarise
     from meantime.report.terminal import console, print_command, print_description, print_summary
 
-    log = read_log(
+    log, checks = read_both(
         paths,
-        format,
-        mapping,
+        events,
+        format=format,
+        mapping=mapping,
+        option=option,
         timezone=timezone,
         cluster=cluster,
         gpus_per_node=gpus_per_node,
-        option=option,
-        taxonomy=taxonomy,
-        scan=scan,
-    )
-    checks = read_events(
-        events,
-        events_format,
-        events_mapping,
-        timezone=timezone,
-        option=events_option,
+        events_format=events_format,
+        events_mapping=events_mapping,
+        events_option=events_option,
         taxonomy=taxonomy,
         scan=scan,
     )

@@ -27,7 +27,7 @@ from meantime.cli.options import (
     Timezone,
     print_json,
 )
-from meantime.cli.reading import read_events, read_log, taxonomy_of
+from meantime.cli.reading import read_both, taxonomy_of
 from meantime.errors import InputError
 
 Gap = Annotated[
@@ -82,22 +82,18 @@ def runs(
     from meantime.report.terminal import console
     from meantime.units import seconds
 
-    log = read_log(
+    log, checks = read_both(
         paths,
-        format,
-        mapping,
+        events,
+        format=format,
+        mapping=mapping,
+        option=option,
         timezone=timezone,
         cluster=cluster,
         gpus_per_node=gpus_per_node,
-        option=option,
-        taxonomy=taxonomy,
-    )
-    checks = read_events(
-        events,
-        events_format,
-        events_mapping,
-        timezone=timezone,
-        option=events_option,
+        events_format=events_format,
+        events_mapping=events_mapping,
+        events_option=events_option,
         taxonomy=taxonomy,
     )
     measured = measure_runs(
@@ -165,22 +161,18 @@ def losses(
     from meantime.report.log_tables import print_losses
     from meantime.report.terminal import console
 
-    log = read_log(
+    log, checks = read_both(
         paths,
-        format,
-        mapping,
+        events,
+        format=format,
+        mapping=mapping,
+        option=option,
         timezone=timezone,
         cluster=cluster,
         gpus_per_node=gpus_per_node,
-        option=option,
-        taxonomy=taxonomy,
-    )
-    checks = read_events(
-        events,
-        events_format,
-        events_mapping,
-        timezone=timezone,
-        option=events_option,
+        events_format=events_format,
+        events_mapping=events_mapping,
+        events_option=events_option,
         taxonomy=taxonomy,
     )
     content = goodput(
@@ -238,23 +230,18 @@ def sensitivity(
     from meantime.report.log_tables import print_sensitivity
     from meantime.report.terminal import console
 
-    log = read_log(
+    log, checks = read_both(
         paths,
-        format,
-        mapping,
+        events,
+        format=format,
+        mapping=mapping,
+        option=option,
         timezone=timezone,
         cluster=cluster,
         gpus_per_node=gpus_per_node,
-        option=option,
-        taxonomy=taxonomy,
-        scan=scan,
-    )
-    checks = read_events(
-        events,
-        events_format,
-        events_mapping,
-        timezone=timezone,
-        option=events_option,
+        events_format=events_format,
+        events_mapping=events_mapping,
+        events_option=events_option,
         taxonomy=taxonomy,
         scan=scan,
     )
@@ -314,22 +301,18 @@ def quality(
     from meantime.report.log_tables import print_quality
     from meantime.report.terminal import console
 
-    log = read_log(
+    log, checks = read_both(
         paths,
-        format,
-        mapping,
+        events,
+        format=format,
+        mapping=mapping,
+        option=option,
         timezone=timezone,
         cluster=cluster,
         gpus_per_node=gpus_per_node,
-        option=option,
-        taxonomy=taxonomy,
-    )
-    checks = read_events(
-        events,
-        events_format,
-        events_mapping,
-        timezone=timezone,
-        option=events_option,
+        events_format=events_format,
+        events_mapping=events_mapping,
+        events_option=events_option,
         taxonomy=taxonomy,
     )
     content = check_quality(

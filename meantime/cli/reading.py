@@ -75,6 +75,39 @@ def read_events(
     return log
 
 
+def read_both(
+    paths: list[Path],
+    events: list[Path] | None,
+    *,
+    format: str,
+    mapping: Path | None,
+    option: list[str] | None,
+    timezone: str | None,
+    cluster: str | None,
+    gpus_per_node: int | None,
+    events_format: str,
+    events_mapping: Path | None,
+    events_option: list[str] | None,
+    taxonomy: Path | None,
+    scan: bool | None = False,
+) -> "tuple[Log | xr.Dataset | pl.LazyFrame, Log | pl.LazyFrame | None]":
+    """Read a log, and the events that go with it."""
+    log = read_log(
+        paths,
+        format,
+        mapping,
+        timezone=timezone,
+        cluster=cluster,
+        gpus_per_node=gpus_per_node,
+        option=option,
+        taxonomy=taxonomy,
+        scan=scan,
+    )
+    return log, read_events(
+        events, events_format, events_mapping, timezone=timezone, option=events_option, taxonomy=taxonomy, scan=scan
+    )
+
+
 def table_of(
     paths: list[Path],
     *,

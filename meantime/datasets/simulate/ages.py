@@ -1,5 +1,7 @@
 """Lives and repairs drawn from the models, with the truth."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -59,9 +61,9 @@ def simulate_lives(
     return arrays, xr.Dataset(truth, attrs={"seed": seed, "model": "lifetime"})
 
 
-def simulate_survival(*, seed: int, **options: float) -> tuple[xr.Dataset, xr.Dataset]:
+def simulate_survival(*, seed: int, **options: Any) -> tuple[xr.Dataset, xr.Dataset]:
     """Draw lives (see `simulate_lives`) and compress them to a survival table."""
-    arrays, truth = simulate_lives(seed=seed, **options)  # type: ignore[arg-type]
+    arrays, truth = simulate_lives(seed=seed, **options)
     covariates = {name: arrays[name] for name in ("batch", "position")}
     return compress_lives(arrays["entry"], arrays["exit"], arrays["failed"], covariates), truth
 

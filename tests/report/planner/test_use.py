@@ -55,6 +55,7 @@ class Watch:
         return float(self.page.input_value(f"#{name}"))
 
     def text(self, name: str) -> str:
+        self.frame()
         return str(self.page.inner_text(f"#{name}")).replace("\u00a0", " ")
 
     def frame(self) -> None:
@@ -246,6 +247,7 @@ def test_dark_and_light_follow_the_screen(browser: Any, path: Path) -> None:
     for scheme in ("light", "dark"):
         context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)
         watched = Watch(context.new_page(), path)
+        watched.frame()
         paper[scheme] = watched.page.evaluate("getComputedStyle(document.body).backgroundColor")
         drawn = watched.page.evaluate(COLOURS)
         assert ({"light": "0,114,178,255", "dark": "92,179,234,255"})[scheme] in drawn

@@ -46,6 +46,10 @@ function makeControl(element, { multiple, bounds, read, write, onChange }) {
 
   function slide(value) {
     slider.value = Math.min(Math.max(Math.round(scale.position(value)), 0), scale.last);
+    say(value);
+  }
+
+  function say(value) {
     const text = value.toLocaleString("en-GB", { maximumSignificantDigits: 7 });
     slider.setAttribute("aria-valuetext", unit === "×" ? `times ${text}` : `${text} ${unit}`.trim());
   }
@@ -60,6 +64,7 @@ function makeControl(element, { multiple, bounds, read, write, onChange }) {
     const value = scale.value(Number(slider.value));
     const allowed = whole ? Math.round(value) : value;
     field.value = allowed;
+    say(allowed);
     right();
     write(allowed);
     onChange();

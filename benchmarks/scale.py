@@ -193,8 +193,10 @@ def show_sacct(folder: Path, millions: float) -> None:
 
     path, rows = folder / f"sacct-{millions:g}" / "sacct.txt", folder / f"sacct-{millions:g}" / "rows.parquet"
     if not rows.exists():
+        begin = time.perf_counter()
         cluster = simulate_cluster(seed=SEED, n_jobs=round(millions * 1e6 / ATTEMPTS), n_nodes=2000)
         write_cluster(cluster, path.parent)
+        print(f"simulated and written: {time.perf_counter() - begin:.1f} s")
         pl.DataFrame({"rows": [cluster.jobs.height]}).write_parquet(rows)
     found = run("sacct", str(path), str(pl.read_parquet(rows).item()))
     show("sacct text", found["rows"] / 1e6, found, f"{found['rows'] / found['seconds']:,.0f} rows/s")

@@ -3,7 +3,6 @@
 import csv
 import itertools
 import json
-import time
 
 import polars as pl
 import pytest
@@ -110,11 +109,3 @@ def test_a_folder_that_cannot_be_made_is_refused(cluster, tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be made"):
         write_cluster(cluster, tmp_path / "file" / "folder")
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_jobs_take_seconds(tmp_path):
-    """About 1.5 s on two cores; 10 s leaves room for a busy machine."""
-    begin = time.perf_counter()
-    write_cluster(simulate_cluster(seed=1), tmp_path)
-    assert time.perf_counter() - begin < 10

@@ -29,15 +29,18 @@ def main() -> None:
 
     given.output.mkdir(parents=True, exist_ok=True)
     failed = []
-    print(f"{'model':20}{'method':12}{'quantities':>11}{'smallest p':>12}{'redrawn':>9}{'refused':>9}{'s':>8}")
+    print(
+        f"{'model':20}{'method':12}{'quantities':>11}{'smallest p':>12}{'redrawn':>9}{'refused':>9}{'s':>8}", flush=True
+    )
     for model in given.models or MODELS:
         started = time.perf_counter()
         result = calibrate(model, replicates=given.replicates, seed=given.seed, false_alarm=FALSE_ALARM)
         seconds = time.perf_counter() - started
         facts = result.attrs
         print(f"{model:20}{facts['method']:12}{result.sizes['quantity']:11}{float(result['p_value'].min()):12.5f}"
-              f"{facts['redrawn']:9}{facts['unconverged']:9}{seconds:8.0f}")  # fmt: skip
+              f"{facts['redrawn']:9}{facts['unconverged']:9}{seconds:8.0f}", flush=True)  # fmt: skip
         save_figure(sbc_ranks(result), given.output / f"{model}.png")
+        result.to_netcdf(given.output / f"{model}.nc")
         if not facts["passed"]:
             failed.append(model)
             print(f"    FAILED: {', '.join(result['quantity'].values[~result['passed'].values])}")

@@ -166,7 +166,7 @@ def table_of(
         raise InputError("--nodes and --days are those of incidents; expected --model incident with them")
     if period is not None and isinstance(log, Log) and log.format == "lanl":
         return outage_periods(log, lanl_service(lanl_nodes(log)), period=period)
-    if model in ("lifetime", "lifetime_steps", "repair"):
+    if model in ("lifetime", "lifetime_steps", "repair", "repair_tail"):
         return _of_parts(log, model, covariates)
     if covariates:
         raise InputError("--covariates are those of lives; expected --model lifetime or lifetime_steps with them")
@@ -233,12 +233,13 @@ def _named(text: str) -> tuple[str, int | str]:
 def _of_parts(log: Any, model: str, covariates: str | None) -> "xr.Dataset":
     """Return the data of the models of lives and of repairs."""
     from meantime.datasets import Log, repair_table, survival_table
+    from meantime.models import REPAIR_MODELS
 
-    wanted = "outages" if model == "repair" else "lives"
+    wanted = "outages" if model in REPAIR_MODELS else "lives"
     if not isinstance(log, Log) or log.kind != wanted:
         held = log.kind if isinstance(log, Log) else "counts"
         raise InputError(f"the model {model!r} takes a log of {wanted}; this one holds {held}")
-    if model == "repair":
+    if model in REPAIR_MODELS:
         return repair_table(log)
     names = [name.strip() for name in covariates.split(",")] if covariates else []
     return survival_table(log, covariates=names)

@@ -11,6 +11,12 @@ from numpy.typing import ArrayLike
 from meantime.datasets.log import Log
 from meantime.errors import InputError
 
+MOST_VALUES = 20_000
+"""Different lengths that are kept as they are."""
+
+STEP = 5e-4
+"""Width on the log scale within which lengths are taken together where there are more."""
+
 
 def repair_table(
     outages: Log | pl.DataFrame, *, by: str = "component", log_end: dt.datetime | None = None
@@ -31,8 +37,10 @@ def repair_table(
     -------
     xr.Dataset
         ``repairs``, ``log_mean`` and ``log_variance`` (class,): number, mean and sample variance of the logarithms of
-        the hours of closed repairs; ``open_class`` and ``open_hours`` (open,). Outages of length 0, and open ones that
-        begin at the end of the log, are left out and counted in the attribute ``provenance``.
+        the hours of closed repairs; ``value_hours``, ``value_class`` and ``value_count`` (value,): the different
+        lengths of each class and how many repairs have them (of more than 20,000, lengths within 0.05 % of each
+        other are taken together); ``open_class`` and ``open_hours`` (open,). Outages of length 0, and open ones
+        that begin at the end of the log, are left out and counted in the attribute ``provenance``.
 
     Raises
     ------
@@ -85,17 +93,42 @@ def repairs_from_arrays(hours: ArrayLike, classes: ArrayLike, still_open: ArrayL
     count = np.bincount(closed, minlength=len(names))
     mean = np.bincount(closed, logs, len(names)) / np.maximum(count, 1)
     squares = np.bincount(closed, (logs - mean[closed]) ** 2, len(names))
+    value, value_class, value_count = _values(logs, closed)
     return xr.Dataset(
         {
             "repairs": ("class", count),
             "log_mean": ("class", mean),
             "log_variance": ("class", squares / np.maximum(count - 1, 1)),
+            "value_hours": ("value", np.exp(value)),
+            "value_class": ("value", value_class),
+            "value_count": ("value", value_count),
             "open_class": ("open", code[unfinished]),
             "open_hours": ("open", length[unfinished]),
         },
         coords={"class": names},
         attrs={"source": "repairs", "provenance": "{}"},
     )
+
+
+def check_repair_times(table: xr.Dataset) -> xr.Dataset:
+    """Check a repair table that holds the lengths of its repairs.
+
+    Raises
+    ------
+    InputError
+        If it is no repair table, or one that was made without lengths.
+    """
+    table = check_repairs(table)
+    wanted = ("value_hours", "value_class", "value_count")
+    if any(name not in table or table[name].dims != ("value",) for name in wanted):
+        raise InputError("the repair table holds no lengths; make it anew with repair_table, or fit 'repair'")
+    hours, count = table["value_hours"].values, table["value_count"].values
+    if not (np.isfinite(hours) & (hours > 0)).all() or not (count >= 1).all():
+        raise InputError("the repair table holds lengths that are not above 0 or not finite")
+    found = np.bincount(table["value_class"].values, count, table.sizes["class"])
+    if not np.array_equal(found, table["repairs"].values):
+        raise InputError("the lengths of the repair table are not as many as its repairs")
+    return table
 
 
 def check_repairs(table: xr.Dataset) -> xr.Dataset:
@@ -115,3 +148,16 @@ def check_repairs(table: xr.Dataset) -> xr.Dataset:
     if not all(np.isfinite(table[name].values).all() for name in wanted) or not (table["log_variance"] >= 0).all():
         raise InputError("the repair table holds values that are not finite, or a negative variance")
     return table
+
+
+def _values(logs: np.ndarray, code: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the different log hours of each class, their classes and counts; the mean of those taken together."""
+    order = np.lexsort((logs, code))
+    logs, code = logs[order], code[order]
+    key = logs
+    if len(logs) > MOST_VALUES and (np.diff(logs) != 0).sum() > MOST_VALUES:
+        key = np.round(logs / STEP)
+    first = np.concatenate([[True], (np.diff(key) != 0) | (np.diff(code) != 0)])
+    place = np.cumsum(first) - 1
+    count = np.bincount(place)
+    return np.bincount(place, logs) / count, code[first], count

@@ -8,6 +8,7 @@ import xarray as xr
 from meantime.errors import InputError
 from meantime.inference.designs import STRATUM_DIMS
 from meantime.inference.likelihood import poisson_log_probability
+from meantime.inference.repair_times import repair_likelihoods
 from meantime.inference.tree import MAX_LIKELIHOODS
 
 
@@ -32,14 +33,16 @@ def common_likelihoods(trees: Mapping[str, xr.DataTree]) -> dict[str, xr.DataArr
     Returns
     -------
     dict
-        Arrays (chain, draw, stratum, component), or as the ``log_likelihood`` of the fits, if all are of the
-        same counts.
+        Arrays (chain, draw, stratum, component), or (chain, draw, repair), or as the ``log_likelihood`` of the
+        fits, if all are of the same counts.
 
     Raises
     ------
     InputError
         If a fit holds no likelihood, or two have no cells in common.
     """
+    if (found := repair_likelihoods(trees)) is not None:
+        return found
     held = {name: _held(name, tree) for name, tree in trees.items()}
     observed = {name: tree["observed_data"].to_dataset() for name, tree in trees.items()}
     finest = max(trees, key=lambda name: observed[name]["failures"].size if "failures" in observed[name] else 0)

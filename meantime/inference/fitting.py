@@ -39,9 +39,12 @@ def fit(
     Parameters
     ----------
     table
-        A failure table: ``failures`` (cluster, component[, job_size]...) and ``exposure``, node-days.
+        A failure table: ``failures`` (cluster, component[, job_size]...) and ``exposure``, node-days; or what else the
+        model takes, such as a survival table or a repair table.
     model
-        ``"constant"``, ``"component"``, ``"component_gamma"`` or ``"component_size"``.
+        One of `meantime.models.MODELS`: of failure tables ``"constant"``, ``"component"``, ``"component_gamma"``,
+        ``"component_size"``, ``"over_time"`` and, by node, ``"node_frailty"``; of incidents ``"incident"``, of
+        lives ``"lifetime"`` and ``"lifetime_steps"``, of down times ``"repair"`` and ``"repair_tail"``.
     priors
         An instance of the model's priors, a mapping of its fields, or None for the defaults.
     method

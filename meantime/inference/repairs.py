@@ -5,6 +5,8 @@ import xarray as xr
 
 from meantime.errors import InputError
 from meantime.inference.rebuild import family_of
+from meantime.inference.repair_times import next_hours
+from meantime.models import REPAIR_MODELS
 
 
 def repair_hours(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
@@ -13,15 +15,15 @@ def repair_hours(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
     Parameters
     ----------
     tree
-        A fit of `repair`.
+        A fit of `repair` or `repair_tail`.
     seed
         Seed of what is drawn anew.
 
     Returns
     -------
     xr.Dataset
-        ``mean`` (sample,), hours, over all classes: :math:`\sum_k w_k e^{\mu_k + \sigma_k^2 / 2}` with the classes'
-        shares w drawn from Dirichlet(repairs + 1/2), which is what `meantime.forecast.plan_spares` takes as an
+        ``mean`` (sample,), hours, over all classes: the sum of the classes' means times their shares, the shares
+        drawn from Dirichlet(repairs + 1/2), which is what `meantime.forecast.plan_spares` takes as an
         uncertain mean; ``mean_of_class`` (sample, class); ``next`` (sample,) and ``next_of_class`` (sample, class), a
         repair to come.
 
@@ -31,21 +33,17 @@ def repair_hours(tree: xr.DataTree, *, seed: int = 0) -> xr.Dataset:
         If the tree is no such fit.
     """
     name, _, repairs = family_of(tree)
-    if name != "repair":
-        raise InputError(f"the fit is of the model {name!r}; expected one of 'repair'")
+    if name not in REPAIR_MODELS:
+        raise InputError(f"the fit is of the model {name!r}; expected one of 'repair' or 'repair_tail'")
     posterior = (
         tree["posterior"].to_dataset().stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     )
-    centre, sd, mean = (
-        posterior["log_median"].values,
-        np.exp(posterior["log_sd"].values),
-        posterior["mean_hours"].values,
-    )
+    mean = posterior["mean_hours"].values
     rng = np.random.default_rng([seed, 6])
     opened = np.bincount(repairs.open_class, minlength=len(repairs.classes))
     gamma = rng.standard_gamma(repairs.count + opened + 0.5, mean.shape)
     share = gamma / gamma.sum(axis=1, keepdims=True)
-    coming = np.exp(centre + sd * rng.standard_normal(centre.shape))
+    coming = next_hours({str(key): values.values for key, values in posterior.data_vars.items()}, rng)
     picked = (rng.random((len(share), 1)) > np.cumsum(share, axis=1)).sum(axis=1).clip(max=len(repairs.classes) - 1)
     return xr.Dataset(
         {

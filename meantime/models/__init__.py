@@ -36,8 +36,11 @@ from meantime.models.registry import MODELS as MODELS
 from meantime.models.registry import ModelEntry as ModelEntry
 from meantime.models.registry import model_entry as model_entry
 from meantime.models.registry import priors_for as priors_for
+from meantime.models.repair import REPAIR_MODELS as REPAIR_MODELS
 from meantime.models.repair import RepairPriors as RepairPriors
 from meantime.models.repair import repair as repair
+from meantime.models.repair_tail import RepairTailPriors as RepairTailPriors
+from meantime.models.repair_tail import repair_tail as repair_tail
 from meantime.models.time_grid import DAYS_PER_YEAR as DAYS_PER_YEAR
 from meantime.models.time_grid import TimeGrid as TimeGrid
 from meantime.models.time_grid import time_grid_of as time_grid_of
@@ -48,6 +51,7 @@ __all__ = [
     "MIN_CELL_VARIANCE",
     "MODELS",
     "REFERENCE_GPUS",
+    "REPAIR_MODELS",
     "ComponentGammaPriors",
     "ComponentPriors",
     "ComponentSizePriors",
@@ -63,6 +67,7 @@ __all__ = [
     "Nodes",
     "OverTimePriors",
     "RepairPriors",
+    "RepairTailPriors",
     "TimeGrid",
     "component",
     "component_gamma",
@@ -79,6 +84,7 @@ __all__ = [
     "over_time",
     "priors_for",
     "repair",
+    "repair_tail",
     "size_shares",
     "time_grid_of",
 ]

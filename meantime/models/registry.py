@@ -14,6 +14,7 @@ from meantime.models.lifetime import LifetimePriors, LifetimeStepsPriors, lifeti
 from meantime.models.node_frailty import NodeFrailtyPriors, node_frailty
 from meantime.models.over_time import OverTimePriors, over_time
 from meantime.models.repair import RepairPriors, repair
+from meantime.models.repair_tail import RepairTailPriors, repair_tail
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -37,6 +38,7 @@ MODELS: dict[str, ModelEntry] = {
     "lifetime": ModelEntry(lifetime, LifetimePriors),
     "lifetime_steps": ModelEntry(lifetime_steps, LifetimeStepsPriors),
     "repair": ModelEntry(repair, RepairPriors),
+    "repair_tail": ModelEntry(repair_tail, RepairTailPriors),
 }
 
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
+REPAIR_MODELS = ("repair", "repair_tail")
+"""Models of how long nodes are down."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairPriors:
     """Priors of `repair`.
@@ -135,16 +139,7 @@ def repair(table: xr.Dataset, priors: RepairPriors | None = None) -> "pm.Model":
     repairs = repairs_of(table)
     with pm.Model(coords={key: repairs.coords[key] for key in ("class", "statistic", "open")}) as model:
         data = {name: pm.Data(name, values) for name, values in repairs.observed().items()}
-        if len(repairs.classes) > 1:
-            mu = pm.Normal("mu", np.log(priors.median_hours), priors.median_sd)
-            class_sd = pm.HalfNormal("class_sd", priors.class_sd)
-            log_sigma = pm.Normal("log_sigma", np.log(priors.spread), priors.spread_sd)
-            spread_class_sd = pm.HalfNormal("spread_class_sd", priors.spread_class_sd)
-        else:
-            mu, class_sd = np.log(priors.median_hours), priors.median_sd
-            log_sigma, spread_class_sd = np.log(priors.spread), priors.spread_sd
-        log_median = pm.Normal("log_median", mu, class_sd, dims="class")
-        log_sd = pm.Normal("log_sd", log_sigma, spread_class_sd, dims="class")
+        log_median, log_sd = add_classes(priors, len(repairs.classes))
         pm.CustomDist(
             "log_hours",
             log_median,
@@ -162,6 +157,23 @@ def repair(table: xr.Dataset, priors: RepairPriors | None = None) -> "pm.Model":
             still = 0.5 * pm.math.erfc(-longer / np.sqrt(2))
             pm.Bernoulli("still_open", p=still, observed=np.ones(len(repairs.open_hours), dtype=int), dims="open")
     return model
+
+
+def add_classes(priors: RepairPriors, classes: int) -> tuple[Any, Any]:
+    """Add ``log_median`` and ``log_sd`` (class,), pooled where there are several, to the model in context."""
+    import pymc as pm
+
+    mu: Any = np.log(priors.median_hours)
+    log_sigma: Any = np.log(priors.spread)
+    class_sd: Any = priors.median_sd
+    spread_class_sd: Any = priors.spread_sd
+    if classes > 1:
+        mu = pm.Normal("mu", mu, priors.median_sd)
+        class_sd = pm.HalfNormal("class_sd", priors.class_sd)
+        log_sigma = pm.Normal("log_sigma", log_sigma, priors.spread_sd)
+        spread_class_sd = pm.HalfNormal("spread_class_sd", priors.spread_class_sd)
+    log_median = pm.Normal("log_median", mu, class_sd, dims="class")
+    return log_median, pm.Normal("log_sd", log_sigma, spread_class_sd, dims="class")
 
 
 def draw_statistics(

@@ -11,6 +11,7 @@ from meantime.inference.families.lifetime import LIFETIME, LIFETIME_STEPS
 from meantime.inference.families.node_frailty import NODE_FRAILTY
 from meantime.inference.families.over_time import OVER_TIME
 from meantime.inference.families.repair import REPAIR
+from meantime.inference.families.repair_tail import REPAIR_TAIL
 
 FAMILIES: dict[str, Family] = {
     "constant": CONSTANT,
@@ -23,4 +24,5 @@ FAMILIES: dict[str, Family] = {
     "lifetime": LIFETIME,
     "lifetime_steps": LIFETIME_STEPS,
     "repair": REPAIR,
+    "repair_tail": REPAIR_TAIL,
 }

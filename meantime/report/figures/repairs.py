@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 from meantime.datasets import Log
 from meantime.errors import InputError
 from meantime.inference import provenance
+from meantime.inference.repair_times import quantile_hours
 from meantime.intervals import summarise
+from meantime.models import REPAIR_MODELS
 from meantime.report.evidence import source_facts
 from meantime.report.figures.rows_axis import name_rows, side_column
 from meantime.report.numbers import INTERVAL, count
@@ -24,12 +26,12 @@ def repair_times(tree: xr.DataTree, outages: Log | pl.DataFrame | None = None, *
     """Draw the quantiles of repair times of each class with 90 % intervals, beside those of the outages.
 
     Intervals are those of the quantiles, not of a single repair. Where the strokes lie right of the intervals the
-    times have a heavier tail than the log-normal of the fit.
+    times have a heavier tail than those of the fit.
 
     Parameters
     ----------
     tree
-        A fit of `repair`.
+        A fit of `repair` or `repair_tail`.
     outages
         The outages that were fitted, for the strokes. Default: none are drawn.
     width
@@ -45,8 +47,8 @@ def repair_times(tree: xr.DataTree, outages: Log | pl.DataFrame | None = None, *
     >>> figure = repair_times(load_fit("repair.nc"), read("outages.csv"))  # doctest: +SKIP
     >>> figure.savefig("repairs.png")  # doctest: +SKIP
     """
-    if (model := provenance(tree)["model"]) != "repair":
-        raise InputError(f"the fit is of the model {model!r}; expected one of 'repair'")
+    if (model := provenance(tree)["model"]) not in REPAIR_MODELS:
+        raise InputError(f"the fit is of the model {model!r}; expected one of 'repair' or 'repair_tail'")
     table = tree["fit_data"].to_dataset()
     order = np.argsort(-table["repairs"].values, kind="stable")[:MOST_CLASSES]
     names = [str(name) for name in table["class"].values[order]]
@@ -75,13 +77,10 @@ def repair_times(tree: xr.DataTree, outages: Log | pl.DataFrame | None = None, *
 
 def _quantiles(tree: xr.DataTree, order: np.ndarray) -> np.ndarray:
     """Return figures of the quantiles, hours, shape (quantile, class, 4)."""
-    from scipy.stats import norm
-
-    posterior = (
-        tree["posterior"].to_dataset().stack(sample=("chain", "draw"), create_index=False).isel({"class": order})
-    )
-    centre, spread = (posterior[name].transpose("class", "sample").values for name in ("log_median", "log_sd"))
-    return np.stack([summarise(np.exp(centre + np.exp(spread) * norm.ppf(share))) for share in QUANTILES.values()])
+    posterior = tree["posterior"].to_dataset().stack(sample=("chain", "draw"), create_index=False)
+    draws = {str(name): values.transpose("sample", ...).values for name, values in posterior.data_vars.items()}
+    found = [quantile_hours(draws, share)[:, order] for share in QUANTILES.values()]
+    return np.stack([summarise(hours.T) for hours in found])
 
 
 def _counted(outages: Log | pl.DataFrame, by: str, names: list[str]) -> np.ndarray:

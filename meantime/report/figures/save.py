@@ -14,6 +14,7 @@ from meantime.files import atomic_path
 from meantime.forecast import Plan, rates_of, sensitivity
 from meantime.forecast.forecast import SEED
 from meantime.inference import provenance
+from meantime.models import REPAIR_MODELS
 from meantime.report.evidence import choose_cluster, gpus_per_node, shown_clusters
 from meantime.report.figures.attributed import attributed_rates
 from meantime.report.figures.contours import ettr_contours
@@ -105,7 +106,7 @@ def _of_fit(
     tree: xr.DataTree, gpus: Sequence[int], plans: Mapping[str, Plan] | None, cluster: str | None, seed: int
 ) -> dict[str, Figure]:
     model = provenance(tree)["model"]
-    if model == "repair":
+    if model in REPAIR_MODELS:
         return {"repair_times": repair_times(tree)}
     if model in ("lifetime", "lifetime_steps"):
         return {"survival": survival_by_age(tree)}

@@ -7,23 +7,18 @@ from typing import Annotated
 import typer
 
 from meantime.cli.app import app
+from meantime.cli.groups import spread
 from meantime.cli.options import (
     AsJson,
     Cluster,
-    Detection,
     Events,
     FitPath,
     Gpus,
-    GpusPerNode,
-    Interval,
     Mapping,
-    Productive,
-    Queue,
-    Restart,
+    PlanOptions,
+    RunOptions,
     Seed,
     Timezone,
-    Write,
-    plan_of,
     print_json,
     sizes_of,
 )
@@ -34,23 +29,19 @@ from meantime.errors import InputError
 def demo(
     output: Annotated[Path, typer.Option("--output", help="Folder for the results.")] = Path("out"),
 ) -> None:
-    """Fit published and simulated clusters and forecast 1,024 to 131,072 GPUs; takes about a minute."""
+    """Fit published and simulated clusters and forecast 1,024 to 131,072 GPUs; takes under a minute."""
     from meantime.demo import run_demo
 
     run_demo(output)
 
 
 @app.command()
+@spread
 def forecast(
     path: FitPath,
     gpus: Gpus,
-    restart: Restart = "5min",
-    checkpoint_write: Write = "30s",
-    checkpoint_interval: Interval = "optimal",
-    queue: Queue = "0s",
-    detection: Detection = "0s",
-    productive: Productive = "30d",
-    gpus_per_node: GpusPerNode = 8,
+    *,
+    run: RunOptions,
     cluster: Cluster = None,
     horizon: Annotated[
         str | None,
@@ -74,16 +65,7 @@ def forecast(
     if as_json and as_csv:
         raise InputError("--json and --csv were both given; choose one")
     sizes = sizes_of(gpus)
-    plan = plan_of(
-        restart=restart,
-        checkpoint_write=checkpoint_write,
-        checkpoint_interval=checkpoint_interval,
-        queue=queue,
-        detection=detection,
-        productive=productive,
-        gpus_per_node=gpus_per_node,
-    )
-    result = run_forecast(inference.load_fit(path), sizes, plan, cluster=cluster, horizon=horizon, seed=seed)
+    result = run_forecast(inference.load_fit(path), sizes, run.made(), cluster=cluster, horizon=horizon, seed=seed)
     if as_json:
         print(to_json(result), end="")
     elif as_csv:
@@ -95,33 +77,22 @@ def forecast(
 
 
 @app.command()
+@spread
 def ettr(
     rate: Annotated[float, typer.Option("--rate", help="Failures per 1,000 node-days.", show_default=False)],
     gpus: Annotated[int, typer.Option("--gpus", help="Size of the job in GPUs.", show_default=False)],
-    restart: Restart = "5min",
-    checkpoint_write: Write = "30s",
-    checkpoint_interval: Interval = "optimal",
-    queue: Queue = "0s",
-    detection: Detection = "0s",
-    gpus_per_node: GpusPerNode = 8,
+    *,
+    run: PlanOptions,
     as_json: AsJson = False,
 ) -> None:
     """Compute MTTF and ETTR of a long run from a failure rate; no log or fit needed.
 
     Example: `meantime ettr --rate 6.5 --gpus 131072 --restart 5min --checkpoint-write 30s`
     """
-    from meantime.forecast import Plan, ettr_point
+    from meantime.forecast import ettr_point
     from meantime.report.terminal import console, print_ettr
 
-    plan = Plan(
-        restart=restart,
-        checkpoint_write=checkpoint_write,
-        checkpoint_interval=checkpoint_interval,
-        queue=queue,
-        detection=detection,
-        gpus_per_node=gpus_per_node,
-    )
-    point = ettr_point(rate, gpus, plan)
+    point = ettr_point(rate, gpus, run.made())
     if as_json:
         print_json(point)
         return
@@ -170,19 +141,15 @@ def report(
 
 
 @app.command()
+@spread
 def planner(
     path: FitPath,
     output: Annotated[Path, typer.Option("--output", "-o", help="File of the page.")] = Path("planner.html"),
     gpus: Annotated[int, typer.Option("--gpus", help="Size of the job that the page starts with.")] = 16_384,
     smallest: Annotated[int, typer.Option("--smallest", help="Lower end of the scale of GPUs.")] = 1024,
     largest: Annotated[int, typer.Option("--largest", help="Upper end of the scale of GPUs.")] = 1_000_000,
-    restart: Restart = "5min",
-    checkpoint_write: Write = "30s",
-    checkpoint_interval: Interval = "optimal",
-    queue: Queue = "0s",
-    detection: Detection = "0s",
-    productive: Productive = "30d",
-    gpus_per_node: GpusPerNode = 8,
+    *,
+    run: RunOptions,
     cluster: Cluster = None,
     title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
     seed: Seed = 0,
@@ -195,20 +162,11 @@ def planner(
     from meantime.report import write_planner
     from meantime.report.terminal import console
 
-    plan = plan_of(
-        restart=restart,
-        checkpoint_write=checkpoint_write,
-        checkpoint_interval=checkpoint_interval,
-        queue=queue,
-        detection=detection,
-        productive=productive,
-        gpus_per_node=gpus_per_node,
-    )
     write_planner(
         load_fit(path),
         output,
         gpus=gpus,
-        plan=plan,
+        plan=run.made(),
         smallest=smallest,
         largest=largest,
         cluster=cluster,

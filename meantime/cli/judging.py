@@ -1,31 +1,23 @@
 """Commands that judge models: `compare`, `check`, `backtest` and `calibrate`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from meantime.cli.app import app
-from meantime.cli.options import (
-    AsJson,
-    Events,
-    FitPath,
-    Format,
-    LogGpusPerNode,
-    Mapping,
-    Paths,
-    Rule,
-    Seed,
-    Timezone,
-    print_json,
-)
+from meantime.cli.groups import spread
+from meantime.cli.options import WEEK, AsJson, Counting, FitPath, Paths, Reading, Scan, Seed, print_json
 from meantime.cli.reading import table_of
+from meantime.errors import InputError
 
 SHOWN = 30
 """Rows of a check that a terminal shows."""
 
 
 @app.command()
+@spread
 def compare(
     paths: Annotated[
         list[Path],
@@ -36,12 +28,10 @@ def compare(
     models: Annotated[
         str | None, typer.Option("--models", help="Fit these to the log first, comma separated: component,constant.")
     ] = None,
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    timezone: Timezone = None,
-    gpus_per_node: LogGpusPerNode = None,
-    rule: Rule = None,
+    *,
+    reading: Reading,
+    counting: Counting,
+    scan: Scan = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -53,18 +43,12 @@ def compare(
     from meantime.forecast import compare_document
 
     if models is None:
+        if (reading, counting, scan) != (Reading(), Counting(), None):
+            raise InputError("options of reading a log were given without --models; expected the models to fit to it")
         short = len({path.stem for path in paths}) == len(paths)
         trees = {path.stem if short else str(path): inference.load_fit(path) for path in paths}
     else:
-        table = table_of(
-            paths,
-            format=format,
-            events=events,
-            mapping=mapping,
-            timezone=timezone,
-            gpus_per_node=gpus_per_node,
-            rule=rule,
-        )
+        table = table_of(paths, reading, counting, scan=scan)
         names = [name.strip() for name in models.split(",")]
         trees = {name: inference.fit(table, name, seed=seed, progress=False) for name in names}
     content = compare_document(inference.compare(trees))
@@ -129,6 +113,7 @@ def check(
 
 
 @app.command()
+@spread
 def backtest(
     paths: Paths,
     model: Annotated[str, typer.Option("--model", help="Name of a model that predicts rates.")] = "component_size",
@@ -137,13 +122,10 @@ def backtest(
         typer.Option("--over", help="Hold out the largest **job_size**s, or roll forward over **period**s."),
     ] = "job_size",
     hold: Annotated[int, typer.Option("--hold", min=1, help="How many sizes or periods to predict.")] = 1,
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    timezone: Timezone = None,
-    gpus_per_node: LogGpusPerNode = None,
-    rule: Rule = None,
-    period: Annotated[str, typer.Option("--period", help="Length of a period of a log, with --over period.")] = "7d",
+    *,
+    reading: Reading,
+    counting: Counting,
+    scan: Scan = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -154,16 +136,11 @@ def backtest(
     from meantime import inference
     from meantime.forecast import backtest_document
 
-    table = table_of(
-        paths,
-        format=format,
-        events=events,
-        mapping=mapping,
-        timezone=timezone,
-        gpus_per_node=gpus_per_node,
-        rule=rule,
-        period=period if over == "period" else None,
-    )
+    if over == "period" and counting.period is None:
+        counting = replace(counting, period=WEEK)
+    elif over != "period" and counting.period is not None:
+        raise InputError(f"--period {counting.period} is for --over period; expected it with that")
+    table = table_of(paths, reading, counting, scan=scan, model=model)
     content = backtest_document(inference.backtest(table, model, over=over, hold=hold, seed=seed))
     columns = {
         "forecaster": ("forecaster", "text"),

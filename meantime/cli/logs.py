@@ -2,79 +2,28 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from meantime.cli.app import app
-from meantime.cli.options import (
-    After,
-    AsJson,
-    Before,
-    ByNode,
-    ClusterName,
-    Components,
-    Events,
-    EventsFormat,
-    EventsMapping,
-    EventsOption,
-    Exposure,
-    Format,
-    Inventory,
-    LogEnd,
-    LogGpusPerNode,
-    LogStart,
-    Mapping,
-    MinGpus,
-    MinRuntime,
-    MinSeverity,
-    Paths,
-    Period,
-    ReaderOption,
-    Rule,
-    Scan,
-    Seed,
-    TaxonomyFile,
-    Timezone,
-    print_json,
-)
+from meantime.cli.groups import spread
+from meantime.cli.options import WEEK, AsJson, Counting, Paths, Reading, Scan, Seed, print_json
 from meantime.cli.priors import chosen_priors
-from meantime.cli.reading import components_of, inventory_of, read_both, table_of, taxonomy_of
+from meantime.cli.reading import counted, read_both, table_of
 from meantime.errors import InputError
 
 INTERRUPTION = "interruption"
-WEEK = "1w"
-"""Periods of a model of rates that move, unless told otherwise."""
 
 
 @app.command()
+@spread
 def jobs(
     paths: Paths,
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    option: ReaderOption = None,
-    timezone: Timezone = None,
-    cluster: ClusterName = None,
-    gpus_per_node: LogGpusPerNode = None,
-    events_format: EventsFormat = "auto",
-    events_mapping: EventsMapping = None,
-    events_option: EventsOption = None,
-    taxonomy: TaxonomyFile = None,
-    rule: Rule = None,
-    before: Before = "10min",
-    after: After = "5min",
-    min_severity: MinSeverity = "high",
-    min_runtime: MinRuntime = "0s",
-    min_gpus: MinGpus = 0,
-    components: Components = None,
-    period: Period = None,
-    log_start: LogStart = None,
-    log_end: LogEnd = None,
-    by_node: ByNode = False,
-    exposure: Exposure = "busy",
-    inventory: Inventory = None,
+    reading: Reading,
+    counting: Counting,
     scan: Scan = None,
     as_json: AsJson = False,
 ) -> None:
@@ -84,21 +33,7 @@ def jobs(
     from meantime.datasets import Log, describe, summarise
     from meantime.report.terminal import console, print_command, print_description, print_summary
 
-    log, checks = read_both(
-        paths,
-        events,
-        format=format,
-        mapping=mapping,
-        option=option,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        events_format=events_format,
-        events_mapping=events_mapping,
-        events_option=events_option,
-        taxonomy=taxonomy,
-        scan=scan,
-    )
+    log, checks = read_both(paths, reading, scan=scan)
     if isinstance(log, Log) and log.kind != "jobs":
         content = describe(log)
         if as_json:
@@ -109,21 +44,9 @@ def jobs(
     content = summarise(
         log,
         checks,
-        rule=rule,
-        gpus_per_node=gpus_per_node or 8,
-        before=before,
-        after=after,
-        severity=min_severity,
-        min_runtime=min_runtime,
-        min_gpus=min_gpus,
-        components=components_of(components),
-        period=period,
-        log_start=log_start,
-        log_end=log_end,
-        by_node=by_node,
-        exposure=exposure,
-        inventory=inventory_of(inventory),
-        taxonomy_table=taxonomy_of(taxonomy),
+        rule=counting.rule,
+        gpus_per_node=reading.gpus_per_node or 8,
+        **counted(counting, reading, by_node=counting.by_node),
     )
     if isinstance(log, pl.LazyFrame):
         content["source"] = ", ".join(map(str, paths))
@@ -137,6 +60,7 @@ def jobs(
 
 
 @app.command()
+@spread
 def fit(
     paths: Paths,
     output: Annotated[Path, typer.Option("--output", "-o", help="File of the fit (netCDF).", show_default=False)],
@@ -144,30 +68,9 @@ def fit(
         str,
         typer.Option("--model", help="constant, component, component_gamma, component_size, over_time, incident, ..."),
     ] = "component_size",
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    option: ReaderOption = None,
-    timezone: Timezone = None,
-    cluster: ClusterName = None,
-    gpus_per_node: LogGpusPerNode = None,
-    events_format: EventsFormat = "auto",
-    events_mapping: EventsMapping = None,
-    events_option: EventsOption = None,
-    taxonomy: TaxonomyFile = None,
-    rule: Rule = None,
-    before: Before = "10min",
-    after: After = "5min",
-    min_severity: MinSeverity = "high",
-    min_runtime: MinRuntime = "0s",
-    min_gpus: MinGpus = 0,
-    components: Components = None,
-    period: Period = None,
-    log_start: LogStart = None,
-    log_end: LogEnd = None,
-    by_node: ByNode = False,
-    exposure: Exposure = "busy",
-    inventory: Inventory = None,
+    *,
+    reading: Reading,
+    counting: Counting,
     scan: Scan = None,
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="incident: nodes of the cluster.", rich_help_panel="Exposure")
@@ -217,40 +120,11 @@ def fit(
         raise InputError(f"--output {output}: folder {output.parent} does not exist")
     if output.is_dir():
         raise InputError(f"--output {output}: is a folder; expected the name of a file, such as fit.nc")
-    table = table_of(
-        paths,
-        format=format,
-        events=events,
-        mapping=mapping,
-        option=option,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        events_format=events_format,
-        events_mapping=events_mapping,
-        events_option=events_option,
-        taxonomy=taxonomy,
-        rule=rule,
-        before=before,
-        after=after,
-        min_severity=min_severity,
-        min_runtime=min_runtime,
-        min_gpus=min_gpus,
-        components=components,
-        period=period or (WEEK if model == "over_time" else None),
-        log_start=log_start,
-        log_end=log_end,
-        by_node=by_node,
-        exposure=exposure,
-        inventory=inventory,
-        scan=scan,
-        model=model,
-        nodes=nodes,
-        days=days,
-        covariates=covariates,
-    )
-    if period is not None and "period" not in table.dims:
-        raise InputError(f"--period {period}: what was read has no periods; expected a log of jobs")
+    if model == "over_time" and counting.period is None:
+        counting = replace(counting, period=WEEK)
+    table = table_of(paths, reading, counting, scan=scan, model=model, nodes=nodes, days=days, covariates=covariates)
+    if counting.period is not None and "period" not in table.dims:
+        raise InputError(f"--period {counting.period}: what was read has no periods; expected a log of jobs")
     tree = inference.fit(
         table,
         model=model,

@@ -6,28 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from meantime.cli.app import app
-from meantime.cli.options import (
-    After,
-    AsJson,
-    Before,
-    ClusterName,
-    Events,
-    EventsFormat,
-    EventsMapping,
-    EventsOption,
-    Format,
-    LogGpusPerNode,
-    Mapping,
-    MinGpus,
-    MinSeverity,
-    Paths,
-    ReaderOption,
-    Scan,
-    TaxonomyFile,
-    Timezone,
-    print_json,
-)
-from meantime.cli.reading import read_both, taxonomy_of
+from meantime.cli.groups import spread
+from meantime.cli.options import AsJson, Attribution, MinGpus, Paths, Reading, Scan, Timezone, print_json
+from meantime.cli.reading import attributed, read_both, taxonomy_of
 from meantime.errors import InputError
 
 Gap = Annotated[
@@ -41,22 +22,11 @@ Gap = Annotated[
 
 
 @app.command()
+@spread
 def runs(
     paths: Paths,
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    option: ReaderOption = None,
-    timezone: Timezone = None,
-    cluster: ClusterName = None,
-    gpus_per_node: LogGpusPerNode = None,
-    events_format: EventsFormat = "auto",
-    events_mapping: EventsMapping = None,
-    events_option: EventsOption = None,
-    taxonomy: TaxonomyFile = None,
-    before: Before = "10min",
-    after: After = "5min",
-    min_severity: MinSeverity = "high",
+    reading: Reading,
+    attribution: Attribution,
     gap: Gap = "1h",
     restart: Annotated[
         str, typer.Option("--restart", help="Assumed start of every attempt.", rich_help_panel="Runs")
@@ -82,20 +52,7 @@ def runs(
     from meantime.report.terminal import console
     from meantime.units import seconds
 
-    log, checks = read_both(
-        paths,
-        events,
-        format=format,
-        mapping=mapping,
-        option=option,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        events_format=events_format,
-        events_mapping=events_mapping,
-        events_option=events_option,
-        taxonomy=taxonomy,
-    )
+    log, checks = read_both(paths, reading)
     measured = measure_runs(
         _jobs_of(log, paths),
         checks,
@@ -103,10 +60,8 @@ def runs(
         checkpoint_interval=checkpoint_interval,
         checkpoint_write=checkpoint_write,
         gap=gap,
-        before=before,
-        after=after,
-        severity=min_severity,
-        table=taxonomy_of(taxonomy),
+        **attributed(attribution),
+        table=taxonomy_of(reading.taxonomy),
     ).filter(pl.col("n_gpus").fill_null(0) >= min_gpus)
     assumed = {"restart": restart, "checkpoint_interval": checkpoint_interval, "checkpoint_write": checkpoint_write}
     content = runs_document(
@@ -119,22 +74,11 @@ def runs(
 
 
 @app.command()
+@spread
 def losses(
     paths: Paths,
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    option: ReaderOption = None,
-    timezone: Timezone = None,
-    cluster: ClusterName = None,
-    gpus_per_node: LogGpusPerNode = None,
-    events_format: EventsFormat = "auto",
-    events_mapping: EventsMapping = None,
-    events_option: EventsOption = None,
-    taxonomy: TaxonomyFile = None,
-    before: Before = "10min",
-    after: After = "5min",
-    min_severity: MinSeverity = "high",
+    reading: Reading,
+    attribution: Attribution,
     gap: Gap = "1h",
     lost: Annotated[
         str, typer.Option("--lost", help="What a job loses at most when it is cut off.", rich_help_panel="Losses")
@@ -161,20 +105,7 @@ def losses(
     from meantime.report.log_tables import print_losses
     from meantime.report.terminal import console
 
-    log, checks = read_both(
-        paths,
-        events,
-        format=format,
-        mapping=mapping,
-        option=option,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        events_format=events_format,
-        events_mapping=events_mapping,
-        events_option=events_option,
-        taxonomy=taxonomy,
-    )
+    log, checks = read_both(paths, reading)
     content = goodput(
         _jobs_of(log, paths),
         checks,
@@ -182,10 +113,8 @@ def losses(
         tolerance=tolerance,
         total_gpus=cluster_gpus,
         gap=gap,
-        before=before,
-        after=after,
-        severity=min_severity,
-        table=taxonomy_of(taxonomy),
+        **attributed(attribution),
+        table=taxonomy_of(reading.taxonomy),
     )
     if as_json:
         print_json({"schema": "meantime.losses/1", **content})
@@ -194,19 +123,10 @@ def losses(
 
 
 @app.command()
+@spread
 def sensitivity(
     paths: Paths,
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    option: ReaderOption = None,
-    timezone: Timezone = None,
-    cluster: ClusterName = None,
-    gpus_per_node: LogGpusPerNode = None,
-    events_format: EventsFormat = "auto",
-    events_mapping: EventsMapping = None,
-    events_option: EventsOption = None,
-    taxonomy: TaxonomyFile = None,
+    reading: Reading,
     windows: Annotated[
         str,
         typer.Option("--windows", help="Windows before a job's end, comma separated.", rich_help_panel="Failures"),
@@ -230,30 +150,16 @@ def sensitivity(
     from meantime.report.log_tables import print_sensitivity
     from meantime.report.terminal import console
 
-    log, checks = read_both(
-        paths,
-        events,
-        format=format,
-        mapping=mapping,
-        option=option,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        events_format=events_format,
-        events_mapping=events_mapping,
-        events_option=events_option,
-        taxonomy=taxonomy,
-        scan=scan,
-    )
+    log, checks = read_both(paths, reading, scan=scan)
     table = run_sensitivity(
         _jobs_of(log, paths),
         checks,
         before=_parts(windows),
         after=_parts(after),
         severities=_parts(severities),
-        gpus_per_node=gpus_per_node or 8,
+        gpus_per_node=reading.gpus_per_node or 8,
         min_gpus=min_gpus,
-        taxonomy_table=taxonomy_of(taxonomy),
+        taxonomy_table=taxonomy_of(reading.taxonomy),
     )
     content = sensitivity_document(table, source=_source(paths))
     if as_json:
@@ -263,22 +169,11 @@ def sensitivity(
 
 
 @app.command()
+@spread
 def quality(
     paths: Paths,
-    format: Format = "auto",
-    events: Events = None,
-    mapping: Mapping = None,
-    option: ReaderOption = None,
-    timezone: Timezone = None,
-    cluster: ClusterName = None,
-    gpus_per_node: LogGpusPerNode = None,
-    events_format: EventsFormat = "auto",
-    events_mapping: EventsMapping = None,
-    events_option: EventsOption = None,
-    taxonomy: TaxonomyFile = None,
-    before: Before = "10min",
-    after: After = "5min",
-    min_severity: MinSeverity = "high",
+    reading: Reading,
+    attribution: Attribution,
     silence: Annotated[
         str, typer.Option("--silence", help="Longest time without a start of any job.", rich_help_panel="Quality")
     ] = "1d",
@@ -301,32 +196,17 @@ def quality(
     from meantime.report.log_tables import print_quality
     from meantime.report.terminal import console
 
-    log, checks = read_both(
-        paths,
-        events,
-        format=format,
-        mapping=mapping,
-        option=option,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        events_format=events_format,
-        events_mapping=events_mapping,
-        events_option=events_option,
-        taxonomy=taxonomy,
-    )
+    log, checks = read_both(paths, reading)
     content = check_quality(
         _jobs_of(log, paths),
         checks,
-        gpus_per_node=gpus_per_node or 8,
+        gpus_per_node=reading.gpus_per_node or 8,
         silence=silence,
         node_silence=node_silence,
         longest=longest,
         examples=examples,
-        before=before,
-        after=after,
-        severity=min_severity,
-        table=taxonomy_of(taxonomy),
+        **attributed(attribution),
+        table=taxonomy_of(reading.taxonomy),
     )
     if as_json:
         print_json({"schema": "meantime.quality/1", **content})

@@ -1,6 +1,8 @@
 """The options that commands share, and how what was typed becomes values."""
 
+import dataclasses
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,6 +12,9 @@ from meantime.errors import InputError
 
 if TYPE_CHECKING:
     from meantime.forecast import Plan
+
+WEEK = "1w"
+"""Periods of a model of rates that move, unless told otherwise."""
 
 Paths = Annotated[
     list[Path],
@@ -162,6 +167,50 @@ Inventory = Annotated[
         rich_help_panel="Exposure",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a log and its events are read."""
+
+    format: Format = "auto"
+    events: Events = None
+    mapping: Mapping = None
+    option: ReaderOption = None
+    timezone: Timezone = None
+    cluster: ClusterName = None
+    gpus_per_node: LogGpusPerNode = None
+    events_format: EventsFormat = "auto"
+    events_mapping: EventsMapping = None
+    events_option: EventsOption = None
+    taxonomy: TaxonomyFile = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """Which events explain the end of a job."""
+
+    before: Before = "10min"
+    after: After = "5min"
+    min_severity: MinSeverity = "high"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting(Attribution):
+    """What counts as a failure, and as exposure."""
+
+    rule: Rule = None
+    min_runtime: MinRuntime = "0s"
+    min_gpus: MinGpus = 0
+    components: Components = None
+    period: Period = None
+    log_start: LogStart = None
+    log_end: LogEnd = None
+    by_node: ByNode = False
+    exposure: Exposure = "busy"
+    inventory: Inventory = None
+
+
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random draw.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Cluster = Annotated[
@@ -170,17 +219,78 @@ Cluster = Annotated[
 ]
 Gpus = Annotated[str, typer.Option("--gpus", help="Job sizes in GPUs, comma separated.", show_default=False)]
 _PLAN = "Plan (durations with a unit)"
-Restart = Annotated[str, typer.Option("--restart", help="Initialisation and loading.", rich_help_panel=_PLAN)]
-Write = Annotated[str, typer.Option("--checkpoint-write", help="Time a write blocks the job.", rich_help_panel=_PLAN)]
-Interval = Annotated[
-    str,
-    typer.Option("--checkpoint-interval", help="**optimal**, or time between checkpoints.", rich_help_panel=_PLAN),
+Restart = Annotated[
+    str | None,
+    typer.Option("--restart", help="Initialisation and loading.", rich_help_panel=_PLAN, show_default="5min"),
 ]
-Queue = Annotated[str, typer.Option("--queue", help="Wait at the start and after each failure.", rich_help_panel=_PLAN)]
-Detection = Annotated[str, typer.Option("--detection", help="Time until a failure is noticed.", rich_help_panel=_PLAN)]
+Write = Annotated[
+    str | None,
+    typer.Option("--checkpoint-write", help="Time a write blocks the job.", rich_help_panel=_PLAN, show_default="30s"),
+]
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint-interval",
+        help="**optimal**, or time between checkpoints.",
+        rich_help_panel=_PLAN,
+        show_default="optimal",
+    ),
+]
+Queue = Annotated[
+    str | None,
+    typer.Option("--queue", help="Wait at the start and after each failure.", rich_help_panel=_PLAN, show_default="0s"),
+]
+Detection = Annotated[
+    str | None,
+    typer.Option("--detection", help="Time until a failure is noticed.", rich_help_panel=_PLAN, show_default="0s"),
+]
+Productive = Annotated[
+    str | None,
+    typer.Option("--productive", help="Productive time the run needs.", rich_help_panel=_PLAN, show_default="30d"),
+]
+PlanGpusPerNode = Annotated[
+    int | None,
+    typer.Option("--gpus-per-node", min=1, help="GPUs of a node.", rich_help_panel=_PLAN, show_default="8"),
+]
+PlanFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan",
+        help="Take the plan from JSON: a plan, or what `meantime plan --json` or the planner page saved. Options typed "
+        "beside it go before it.",
+        rich_help_panel=_PLAN,
+        show_default=False,
+    ),
+]
 
 
-Productive = Annotated[str, typer.Option("--productive", help="Productive time the run needs.", rich_help_panel=_PLAN)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """The plan of a run without its length."""
+
+    restart: Restart = None
+    checkpoint_write: Write = None
+    checkpoint_interval: Interval = None
+    queue: Queue = None
+    detection: Detection = None
+    gpus_per_node: PlanGpusPerNode = None
+    plan_file: PlanFile = None
+
+    def made(self) -> "Plan":
+        """Return the plan: what was typed goes before what a file says, and that before the defaults."""
+        from meantime.forecast import Plan, read_plan
+
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        path = fields.pop("plan_file")
+        typed = {name: _listed(value) for name, value in fields.items() if value is not None}
+        return Plan(**typed) if path is None else dataclasses.replace(read_plan(path), **typed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(PlanOptions):
+    """The plan of a run of a length."""
+
+    productive: Productive = None
 
 
 def sizes_of(text: str) -> list[int]:
@@ -190,14 +300,9 @@ def sizes_of(text: str) -> list[int]:
         raise InputError(f"--gpus is {text!r}; expected whole numbers, comma separated, such as 1024,16384") from error
 
 
-def plan_of(*, gpus_per_node: int, **durations: str) -> "Plan":
-    """Make a plan of durations as typed; several, comma separated, become a list."""
-    from meantime.forecast import Plan
-
-    fields: dict[str, Any] = {
-        name: [part.strip() for part in text.split(",")] if "," in text else text for name, text in durations.items()
-    }
-    return Plan(gpus_per_node=gpus_per_node, **fields)
+def _listed(value: Any) -> Any:
+    """Make a list of several durations, comma separated."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) and "," in value else value
 
 
 def print_json(content: Any) -> None:

@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from meantime.cli.app import app
+from meantime.cli.groups import spread
 from meantime.cli.options import (
     AsJson,
     Cluster,
-    Detection,
     FitPath,
     Gpus,
     GpusPerNode,
-    Interval,
-    Productive,
-    Queue,
-    Restart,
+    PlanOptions,
+    RunOptions,
     Seed,
-    Write,
-    plan_of,
     print_json,
     sizes_of,
 )
@@ -32,6 +28,7 @@ Price = Annotated[float | None, typer.Option("--price", help="Price of a GPU-hou
 
 
 @app.command()
+@spread
 def plan(
     path: FitPath,
     gpus: Gpus,
@@ -52,12 +49,8 @@ def plan(
     within: Annotated[str | None, typer.Option("--within", help="Deadline, e.g. 30d.")] = None,
     sureness: Annotated[float, typer.Option("--sureness", help="Probability of keeping the deadline.")] = 0.9,
     target: Annotated[float | None, typer.Option("--target", help="ETTR whose probability is wanted.")] = None,
-    restart: Restart = "5min",
-    checkpoint_write: Write = "30s",
-    checkpoint_interval: Interval = "optimal",
-    queue: Queue = "0s",
-    detection: Detection = "0s",
-    gpus_per_node: GpusPerNode = 8,
+    *,
+    run: PlanOptions,
     cluster: Cluster = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -76,14 +69,7 @@ def plan(
     content = plan_run(
         _rates(path, gpus, cluster, seed),
         budget,
-        plan_of(
-            restart=restart,
-            checkpoint_write=checkpoint_write,
-            checkpoint_interval=checkpoint_interval,
-            queue=queue,
-            detection=detection,
-            gpus_per_node=gpus_per_node,
-        ),
+        run.made(),
         aim=aim,
         price_per_gpu_hour=price,
         within=within,
@@ -107,16 +93,12 @@ def plan(
 
 
 @app.command()
+@spread
 def interval(
     path: FitPath,
     gpus: Gpus,
-    restart: Restart = "5min",
-    checkpoint_write: Write = "30s",
-    checkpoint_interval: Interval = "optimal",
-    queue: Queue = "0s",
-    detection: Detection = "0s",
-    productive: Productive = "30d",
-    gpus_per_node: GpusPerNode = 8,
+    *,
+    run: RunOptions,
     cluster: Cluster = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -126,15 +108,7 @@ def interval(
 
     content = plan_intervals(
         _rates(path, gpus, cluster, seed),
-        plan_of(
-            restart=restart,
-            checkpoint_write=checkpoint_write,
-            checkpoint_interval=checkpoint_interval,
-            queue=queue,
-            detection=detection,
-            productive=productive,
-            gpus_per_node=gpus_per_node,
-        ),
+        run.made(),
         seed=seed,
     )
     rows = [
@@ -209,6 +183,7 @@ def spares(
 
 
 @app.command()
+@spread
 def mitigate(
     path: FitPath,
     gpus: Gpus,
@@ -222,13 +197,8 @@ def mitigate(
             show_default=False,
         ),
     ],
-    restart: Restart = "5min",
-    checkpoint_write: Write = "30s",
-    checkpoint_interval: Interval = "optimal",
-    queue: Queue = "0s",
-    detection: Detection = "0s",
-    productive: Productive = "30d",
-    gpus_per_node: GpusPerNode = 8,
+    *,
+    run: RunOptions,
     cluster: Cluster = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -249,15 +219,7 @@ def mitigate(
         run_mitigate(
             tree,
             sizes,
-            plan_of(
-                restart=restart,
-                checkpoint_write=checkpoint_write,
-                checkpoint_interval=checkpoint_interval,
-                queue=queue,
-                detection=detection,
-                productive=productive,
-                gpus_per_node=gpus_per_node,
-            ),
+            run.made(),
             [mitigation_of(text, nodes=nodes) for text in measures],
             cluster=cluster,
             seed=seed,
@@ -327,17 +289,13 @@ def goodput(
 
 
 @app.command()
+@spread
 def simulate(
     path: FitPath,
     gpus: Gpus,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each size.")] = 1000,
-    restart: Restart = "5min",
-    checkpoint_write: Write = "30s",
-    checkpoint_interval: Interval = "optimal",
-    queue: Queue = "0s",
-    detection: Detection = "0s",
-    productive: Productive = "30d",
-    gpus_per_node: GpusPerNode = 8,
+    *,
+    run: RunOptions,
     cluster: Cluster = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -347,15 +305,7 @@ def simulate(
 
     content = simulate_runs(
         _rates(path, gpus, cluster, seed),
-        plan_of(
-            restart=restart,
-            checkpoint_write=checkpoint_write,
-            checkpoint_interval=checkpoint_interval,
-            queue=queue,
-            detection=detection,
-            productive=productive,
-            gpus_per_node=gpus_per_node,
-        ),
+        run.made(),
         runs=runs,
         seed=seed,
     )

@@ -1,8 +1,9 @@
 """How the commands that take logs read them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from meantime.cli.options import Attribution, Counting, Reading
 from meantime.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,71 +71,46 @@ def read_events(
         taxonomy=taxonomy,
     )
     if not isinstance(log, Log) or log.kind != "events":
-        kind = log.kind if isinstance(log, Log) else "counts"
-        raise InputError(f"--events {paths[0]}: holds {kind}, no events; expected health checks or kernel logs")
+        raise InputError(f"--events {paths[0]}: holds {_kind(log)}, no events; expected health checks or kernel logs")
     return log
 
 
 def read_both(
-    paths: list[Path],
-    events: list[Path] | None,
-    *,
-    format: str,
-    mapping: Path | None,
-    option: list[str] | None,
-    timezone: str | None,
-    cluster: str | None,
-    gpus_per_node: int | None,
-    events_format: str,
-    events_mapping: Path | None,
-    events_option: list[str] | None,
-    taxonomy: Path | None,
-    scan: bool | None = False,
+    paths: list[Path], reading: Reading, *, scan: bool | None = False
 ) -> "tuple[Log | xr.Dataset | pl.LazyFrame, Log | pl.LazyFrame | None]":
-    """Read a log, and the events that go with it."""
+    """Read a log, and the events that go with it, which only a log of jobs can have."""
     log = read_log(
         paths,
-        format,
-        mapping,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        option=option,
-        taxonomy=taxonomy,
+        reading.format,
+        reading.mapping,
+        timezone=reading.timezone,
+        cluster=reading.cluster,
+        gpus_per_node=reading.gpus_per_node,
+        option=reading.option,
+        taxonomy=reading.taxonomy,
         scan=scan,
     )
+    if reading.events and _kind(log) != "jobs":
+        raise InputError(
+            f"--events belong to the jobs of a log; {paths[0]} holds {_kind(log)}: leave --events out, or give the "
+            "log of jobs"
+        )
     return log, read_events(
-        events, events_format, events_mapping, timezone=timezone, option=events_option, taxonomy=taxonomy, scan=scan
+        reading.events,
+        reading.events_format,
+        reading.events_mapping,
+        timezone=reading.timezone,
+        option=reading.events_option,
+        taxonomy=reading.taxonomy,
+        scan=scan,
     )
 
 
 def table_of(
     paths: list[Path],
+    reading: Reading,
+    counting: Counting,
     *,
-    format: str = "auto",
-    events: list[Path] | None = None,
-    mapping: Path | None = None,
-    option: list[str] | None = None,
-    timezone: str | None = None,
-    cluster: str | None = None,
-    gpus_per_node: int | None = None,
-    events_format: str = "auto",
-    events_mapping: Path | None = None,
-    events_option: list[str] | None = None,
-    taxonomy: Path | None = None,
-    rule: Literal["infrastructure", "interruption"] | None = None,
-    before: str = "10min",
-    after: str = "5min",
-    min_severity: str = "high",
-    min_runtime: str = "0s",
-    min_gpus: int = 0,
-    components: str | None = None,
-    period: str | None = None,
-    log_start: str | None = None,
-    log_end: str | None = None,
-    by_node: bool = False,
-    exposure: Literal["busy", "calendar"] = "busy",
-    inventory: Path | None = None,
     scan: bool | None = None,
     model: str | None = None,
     nodes: int | None = None,
@@ -147,53 +123,54 @@ def table_of(
     from meantime.datasets import Log, failure_table, incident_table, outage_periods, to_table
     from meantime.datasets.readers.lanl_nodes import lanl_nodes, lanl_service
 
-    log = read_log(
-        paths,
-        format,
-        mapping,
-        timezone=timezone,
-        cluster=cluster,
-        gpus_per_node=gpus_per_node,
-        option=option,
-        taxonomy=taxonomy,
-        scan=scan,
-    )
+    log, checks = read_both(paths, reading, scan=scan)
     if model == "incident":
         if not isinstance(log, Log):
             raise InputError("the model 'incident' takes a log of outages or of events of nodes, no counts")
-        return incident_table(log, nodes=nodes, days=days, gpus_per_node=gpus_per_node or 8)
+        return incident_table(log, nodes=nodes, days=days, gpus_per_node=reading.gpus_per_node or 8)
     if nodes is not None or days is not None:
         raise InputError("--nodes and --days are those of incidents; expected --model incident with them")
-    if period is not None and isinstance(log, Log) and log.format == "lanl":
-        return outage_periods(log, lanl_service(lanl_nodes(log)), period=period)
+    if counting.period is not None and isinstance(log, Log) and log.format == "lanl":
+        return outage_periods(log, lanl_service(lanl_nodes(log)), period=counting.period)
     if model in ("lifetime", "lifetime_steps", "repair", "repair_tail"):
         return _of_parts(log, model, covariates)
     if covariates:
         raise InputError("--covariates are those of lives; expected --model lifetime or lifetime_steps with them")
     if isinstance(log, xr.Dataset) or (isinstance(log, Log) and log.kind != "jobs"):
         return to_table(log)
-    checks = read_events(
-        events, events_format, events_mapping, timezone=timezone, option=events_option, taxonomy=taxonomy, scan=scan
-    )
     return failure_table(
         log,
         checks,
-        gpus_per_node=gpus_per_node or 8,
-        before=before,
-        after=after,
-        severity=min_severity,
-        rule=rule or "infrastructure",
-        min_runtime=min_runtime,
-        min_gpus=min_gpus,
-        period=period,
-        log_start=log_start,
-        log_end=log_end,
-        components=components_of(components),
-        by_node=by_node or model == "node_frailty",
-        exposure=exposure,
-        inventory=inventory_of(inventory),
-        taxonomy_table=taxonomy_of(taxonomy),
+        gpus_per_node=reading.gpus_per_node or 8,
+        rule=counting.rule or "infrastructure",
+        **counted(counting, reading, by_node=counting.by_node or model == "node_frailty"),
     )
+
+
+def counted(counting: Counting, reading: Reading, *, by_node: bool) -> dict[str, Any]:
+    """Give the options of `failure_table` but the rule."""
+    return {
+        **attributed(counting),
+        "min_runtime": counting.min_runtime,
+        "min_gpus": counting.min_gpus,
+        "period": counting.period,
+        "log_start": counting.log_start,
+        "log_end": counting.log_end,
+        "components": components_of(counting.components),
+        "by_node": by_node,
+        "exposure": counting.exposure,
+        "inventory": inventory_of(counting.inventory),
+        "taxonomy_table": taxonomy_of(reading.taxonomy),
+    }
+
+
+def attributed(attribution: Attribution) -> dict[str, Any]:
+    """Give the options by which failures are attributed to events."""
+    return {
+        "before": attribution.before,
+        "after": attribution.after,
+        "severity": attribution.min_severity,
+    }
 
 
 def taxonomy_of(path: Path | None) -> "pl.DataFrame | None":
@@ -215,6 +192,15 @@ def components_of(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _kind(log: Any) -> str:
+    """Say what was read: jobs (also scanned ones), counts, events, outages, lives, ..."""
+    import xarray as xr
+
+    from meantime.datasets import Log
+
+    return "counts" if isinstance(log, xr.Dataset) else log.kind if isinstance(log, Log) else "jobs"
+
+
 def _takes_xids(paths: list[Path], format: str, mapping: Path | None) -> bool:
     from meantime.datasets.detect import recognise
     from meantime.datasets.formats import BY_NAME
@@ -232,13 +218,12 @@ def _named(text: str) -> tuple[str, int | str]:
 
 def _of_parts(log: Any, model: str, covariates: str | None) -> "xr.Dataset":
     """Return the data of the models of lives and of repairs."""
-    from meantime.datasets import Log, repair_table, survival_table
+    from meantime.datasets import repair_table, survival_table
     from meantime.models import REPAIR_MODELS
 
     wanted = "outages" if model in REPAIR_MODELS else "lives"
-    if not isinstance(log, Log) or log.kind != wanted:
-        held = log.kind if isinstance(log, Log) else "counts"
-        raise InputError(f"the model {model!r} takes a log of {wanted}; this one holds {held}")
+    if _kind(log) != wanted:
+        raise InputError(f"the model {model!r} takes a log of {wanted}; this one holds {_kind(log)}")
     if model in REPAIR_MODELS:
         return repair_table(log)
     names = [name.strip() for name in covariates.split(",")] if covariates else []

@@ -17,6 +17,7 @@ from meantime.datasets.mapping import MappingLike, load_mapping
 from meantime.datasets.merge import merge_logs
 from meantime.datasets.sniff import Sniff, sniff
 from meantime.datasets.source import PathLike
+from meantime.datasets.training_events import is_training
 from meantime.errors import InputError
 
 FORMATS = tuple(BY_NAME)
@@ -149,6 +150,11 @@ def recognise(path: PathLike, mapping: MappingLike | None = None) -> tuple[str, 
         choices = "; ".join(f"{name}: {why}" for name, why in fits)
         raise InputError(
             f"{path}: could be read in {len(fits)} ways ({choices}); say which with format (--format NAME)"
+        )
+    if is_training(seen.item):
+        raise InputError(
+            f"{path}: is a log of training, not of jobs: {_shown(seen)}; expected it where training is measured: "
+            f"`meantime training {path}`, or read_training in Python"
         )
     raise InputError(f"{path}: is no log that is known: {_shown(seen)}; {_nearest(seen)}expected {_EXPECTED}")
 

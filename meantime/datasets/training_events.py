@@ -86,6 +86,15 @@ class Entry:
     form: str = "meantime"
 
 
+def is_training(item: Mapping[str, Any]) -> bool:
+    """Tell whether a JSON object is an event of a training run."""
+    try:
+        understand(item, zoneinfo.ZoneInfo("UTC"))
+    except ValueError:
+        return False
+    return True
+
+
 def understand(content: Any, zone: zoneinfo.ZoneInfo) -> Entry:
     """Make an event of one JSON value.
 

@@ -37,6 +37,7 @@ from meantime.forecast.output import to_csv as to_csv
 from meantime.forecast.output import to_json as to_json
 from meantime.forecast.periods import forecast_periods as forecast_periods
 from meantime.forecast.plan import Plan as Plan
+from meantime.forecast.plan_file import read_plan as read_plan
 from meantime.forecast.point import ettr_point as ettr_point
 from meantime.forecast.rates import checked_gpus as checked_gpus
 from meantime.forecast.rates import rates_of as rates_of
@@ -100,6 +101,7 @@ __all__ = [
     "probability_done",
     "probability_of_ettr",
     "rates_of",
+    "read_plan",
     "sensitivity",
     "simulate_runs",
     "stated_rate",

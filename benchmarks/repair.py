@@ -43,13 +43,13 @@ def main() -> None:
         hours = outages.filter(here).select(minutes)["end"].to_numpy() / 60
         hours = hours[hours > 0]
         for model in MODELS:
-            tree = fit(train, model, seed=1, draws=500, progress=False)
+            tree = fit(train, model, seed=1, progress=False)
             coming = repair_hours(tree)
             bounds = np.quantile(coming["next"].values, LEVELS)
             row = [
                 *((hours > bound).mean() for bound in bounds),
                 *(_pinball(hours, bound, level) for bound, level in zip(bounds, LEVELS, strict=True)),
-                float(coming["mean"].mean()),
+                float(coming["mean"].median()),
             ]
             losses[model].append(row)
             print(f"{year:4} {model:12} " + "{:10.3f} {:10.4f} {:9.3f} {:9.3f} {:7.2f}".format(*row), flush=True)

@@ -8,8 +8,24 @@ import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
+from meantime.inference.carry_parts import (
+    incident_priors,
+    lifetime_priors,
+    lifetime_steps_priors,
+    moved,
+    node_frailty_priors,
+    repair_priors,
+    repair_tail_priors,
+    root_mean_square,
+)
 from meantime.inference.rebuild import model_of
-from meantime.models import ComponentGammaPriors, ComponentPriors, ComponentSizePriors, ConstantPriors
+from meantime.models import (
+    ComponentGammaPriors,
+    ComponentPriors,
+    ComponentSizePriors,
+    ConstantPriors,
+    OverTimePriors,
+)
 
 
 def priors_from(tree: xr.DataTree, *, widen: float = 1.0) -> Any:
@@ -21,33 +37,35 @@ def priors_from(tree: xr.DataTree, *, widen: float = 1.0) -> Any:
     Parameters
     ----------
     tree
-        A fit of `constant`, `component`, `component_gamma` or `component_size`.
+        A fit.
     widen
-        Factor on standard deviations, 1 or more, for a fleet that has changed since. (`component_gamma`: on
-        that of the pool's rate; of its shape an exponential prior holds the mean alone.)
+        Factor on standard deviations, 1 or more, for a fleet that has changed since: last quarter is worth
+        1 / widen^2 of its data. (`component_gamma`: on that of the pool's rate; of its shape an exponential prior holds
+        the mean alone, and so does that of the share of lemons or of long repairs.)
 
     Returns
     -------
-    ConstantPriors, ComponentPriors, ComponentGammaPriors or ComponentSizePriors
-        For `fit(..., priors=...)`.
+    Any
+        Priors of the fit's model, such as `meantime.models.ComponentPriors`, for `fit(..., priors=...)`.
 
     Raises
     ------
     InputError
-        If the model has no such summary, or `widen` is below 1.
+        If `widen` is below 1.
 
     Notes
     -----
     What is lost: the rates of single components and clusters, of which the priors know the mean and the spread alone
     (`constant`: clusters are pooled into one Gamma distribution, exact for one cluster); the sign of the mean slope,
     whose prior stays centred on the law MTTF = 1 / (N r) with room for what was seen; the shapes of the posteriors
-    of spreads; and all correlations. Data used for the fit must not be in the next table again.
+    of spreads; and all correlations. Of single nodes, classes and sizes of incidents the priors know the population
+    alone. `over_time`: its level is that of the last period, and the next table is taken to be as long as this one, so
+    that the common walk may have moved on by that time. Effects of covariates are those of one standard deviation of
+    the fitted data. Data used for the fit must not be in the next table again.
     """
     name, _ = model_of(tree)
     if not (isinstance(widen, int | float) and 1 <= widen < math.inf):
         raise InputError(f"widen is {widen!r}; expected a factor, 1 or more")
-    if name not in _SUMMARIES:
-        raise InputError(f"the model {name!r} has no summary as priors; {', '.join(_SUMMARIES)} have")
     return _SUMMARIES[name](tree, float(widen))
 
 
@@ -70,6 +88,14 @@ def _component_size(tree: xr.DataTree, widen: float) -> ComponentSizePriors:
 
 
 _SIZE_SCALES = {"slope_mean_sd": "slope_mean", "slope_sd": "slope_sd", "cell_sd": "sigma_cell"}
+
+
+def _over_time(tree: xr.DataTree, widen: float) -> OverTimePriors:
+    levels, found = _levels(tree, widen), moved(tree)
+    levels["level_sd"] = float(np.hypot(levels["level_sd"], np.sqrt(found.pop("walked"))))
+    _, priors = model_of(tree)
+    scales = {name: value * (widen if name.endswith("_sd") else 1.0) for name, value in found.items()}
+    return OverTimePriors(**levels, **scales, own_spread=priors.own_spread)
 
 
 def _component_gamma(tree: xr.DataTree, widen: float) -> ComponentGammaPriors:
@@ -96,7 +122,7 @@ def _levels(tree: xr.DataTree, widen: float) -> dict[str, float]:
 
 
 def _root_mean_square(tree: xr.DataTree, name: str) -> float:
-    return float(np.sqrt((tree["posterior"].to_dataset()[name].values ** 2).mean()))
+    return root_mean_square(tree["posterior"].to_dataset()[name].values)
 
 
 _SUMMARIES: dict[str, Callable[[xr.DataTree, float], Any]] = {
@@ -104,4 +130,11 @@ _SUMMARIES: dict[str, Callable[[xr.DataTree, float], Any]] = {
     "component": _component,
     "component_gamma": _component_gamma,
     "component_size": _component_size,
+    "over_time": _over_time,
+    "incident": incident_priors,
+    "node_frailty": node_frailty_priors,
+    "lifetime": lifetime_priors,
+    "lifetime_steps": lifetime_steps_priors,
+    "repair": repair_priors,
+    "repair_tail": repair_tail_priors,
 }

@@ -25,8 +25,10 @@ class LifetimePriors:
         Centre of the prior of the hazard at one year of age, per day.
     rate_sd
         Its spread, on the log scale.
+    shape
+        Centre of the prior of the shape: 1, a part that does not age.
     shape_sd
-        Spread of the prior of the shape about 1, on the log scale.
+        Its spread, on the log scale.
     coefficient_sd
         Standard deviation of the prior of a covariate's effect on the log hazard (of a number: for one standard
         deviation of it).
@@ -34,6 +36,7 @@ class LifetimePriors:
 
     rate: float = 1e-4
     rate_sd: float = 2.0
+    shape: float = 1.0
     shape_sd: float = 0.5
     coefficient_sd: float = 1.0
 
@@ -102,7 +105,7 @@ def lifetime(table: xr.Dataset, priors: LifetimePriors | None = None) -> "pm.Mod
     with pm.Model(coords={key: lives.coords[key] for key in ("stratum", "statistic", "covariate")}) as model:
         data = {name: pm.Data(name, values) for name, values in lives.observed().items()}
         rate = pm.LogNormal("rate", np.log(priors.rate), priors.rate_sd)
-        shape = pm.LogNormal("shape", 0.0, priors.shape_sd)
+        shape = pm.LogNormal("shape", np.log(priors.shape), priors.shape_sd)
         level = pm.math.log(rate) + _effects(priors.coefficient_sd, lives, data)
         integral = data["age_weight"] @ (data["age_years"] ** shape)
         mean = pm.math.exp(level) * (YEAR / shape) * integral

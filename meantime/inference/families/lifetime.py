@@ -53,7 +53,7 @@ def _geometry(lives: Lives, priors: LifetimePriors) -> Geometry:
         draws = {"rate": np.exp(values["rate_log__"]), "shape": np.exp(values["shape_log__"])}
         draws |= {"coefficient": values["coefficient"]} if "coefficient" in values else {}
         prior = ((values["rate_log__"] - np.log(priors.rate)) / priors.rate_sd) ** 2
-        prior = prior + (values["shape_log__"] / priors.shape_sd) ** 2
+        prior = prior + ((values["shape_log__"] - np.log(priors.shape)) / priors.shape_sd) ** 2
         prior = prior + (draws.get("coefficient", np.zeros(1)) ** 2).sum() / priors.coefficient_sd**2
         return float(_log_likelihood(draws, lives).sum() - 0.5 * prior)
 

@@ -4,7 +4,8 @@
 
 For each system and size, random subsets of nodes are fitted by themselves, and the failures of the whole system in the
 same years are predicted (its node-days taken as known). Printed is how often the 90 % interval holds what was counted.
-`constant` knows the luck of a Poisson count alone; `node_frailty` (here without lemons) knows that nodes differ.
+`constant` knows the luck of a Poisson count alone; `node_frailty` knows that nodes differ: without lemons by a Gamma spread
+(the column `spread`), and with them (`lemons`, subsets of 10 nodes and more).
 """
 
 import argparse
@@ -16,6 +17,7 @@ import xarray as xr
 
 SYSTEMS = (18, 19)
 SIZES = (1, 8, 64)
+MIN_NODES = 10
 
 
 def main() -> None:
@@ -28,7 +30,8 @@ def main() -> None:
     rows = pl.read_csv(given.data)
     print(f"{'nodes':>5} {'model':14} {'covered':>9} {'width':>7} {'median of predicted / counted':>30}", flush=True)
     for size in SIZES:
-        found: dict[str, list[tuple[bool, float, float]]] = {"constant": [], "node_frailty": []}
+        models = ("constant", "spread", "lemons") if size >= MIN_NODES else ("constant", "spread")
+        found: dict[str, list[tuple[bool, float, float]]] = {model: [] for model in models}
         for system in SYSTEMS:
             nodes = rows.filter(pl.col("System") == system)
             failures, days = (nodes[name].to_numpy() for name in ("failures", "days_adjusted"))
@@ -57,9 +60,10 @@ def predicted(
         table = build_table([[failures.sum()]], [days.sum()], cluster=["A"], component=["any"])
         rate = fit(table, model, seed=1)["posterior"]["rate"].values.ravel()
         return rng.poisson(rate * all_days.sum())
+    priors = {"share_mean": None} if model == "spread" else None
     names = [f"n{i}" for i in range(len(failures))]
     table = build_table(failures[None, None], days[None], cluster=["A"], component=["any"], node=names)
-    tree = fit(table, model, priors={"share_mean": None}, seed=1, draws=500, progress=False, allow_unconverged=True)
+    tree = fit(table, "node_frailty", priors=priors, seed=1, draws=2000, progress=False, allow_unconverged=True)
     return rng.poisson(_of_all(tree, all_days, rng))
 
 
@@ -67,8 +71,15 @@ def _of_all(tree: xr.DataTree, days: np.ndarray, rng: np.random.Generator) -> np
     """Return the expected failures of nodes that are new draws from the population, (sample,)."""
     posterior = tree["posterior"].to_dataset().isel(cluster=0)
     rate, shape = posterior["normal_rate"].values.ravel(), 1 / (posterior["spread"].values.ravel() ** 2 + 1e-8)
-    frailty = rng.standard_gamma(shape[:, None], (len(shape), len(days))) / shape[:, None]
-    return rate * (frailty @ days)
+    expected = np.empty(len(rate))
+    for place, (one, k) in enumerate(zip(rate, shape, strict=True)):
+        expected[place] = one * (days @ (rng.standard_gamma(k, len(days)) / k))
+    if "lemon_share" not in posterior:
+        return expected
+    share, excess = posterior["lemon_share"].values.ravel(), posterior["lemon_excess"].values.ravel()
+    lemons = rng.binomial(len(days), share)
+    more = np.array([(rng.standard_gamma(k, n) / k).sum() for k, n in zip(shape, lemons, strict=True)])
+    return expected + rate * excess * more * days.mean()
 
 
 if __name__ == "__main__":

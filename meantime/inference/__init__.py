@@ -15,6 +15,7 @@ from meantime.inference.horizon import rate_over_time as rate_over_time
 from meantime.inference.nodes import node_posterior as node_posterior
 from meantime.inference.predict import posterior_predictive as posterior_predictive
 from meantime.inference.predict import predict_rate as predict_rate
+from meantime.inference.prior import prior_predictive as prior_predictive
 from meantime.inference.provenance import provenance as provenance
 from meantime.inference.rebuild import rebuild_model as rebuild_model
 from meantime.inference.repairs import repair_hours as repair_hours
@@ -33,6 +34,7 @@ __all__ = [
     "node_posterior",
     "posterior_predictive",
     "predict_rate",
+    "prior_predictive",
     "priors_from",
     "provenance",
     "rate_over_time",

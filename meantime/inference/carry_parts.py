@@ -120,10 +120,10 @@ def root_mean_square(values: np.ndarray) -> float:
 
 
 def _effects(tree: xr.DataTree, widen: float) -> float:
-    _, priors = model_of(tree)
-    if "coefficient" not in tree["posterior"]:
-        return float(priors.coefficient_sd)
-    return widen * root_mean_square(tree["posterior"]["coefficient"].values)
+    posterior = tree["posterior"].to_dataset()
+    if "coefficient" not in posterior:
+        return float(model_of(tree)[1].coefficient_sd)
+    return widen * root_mean_square(posterior["coefficient"].values)
 
 
 def _classes(tree: xr.DataTree, widen: float) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """Two quarters one after the other, against both at once: models of nodes, incidents, lives and down times.
 
-What the priors do not hold (correlations, shapes of posteriors, single nodes) makes the two differ: half of the data have
-forgotten a correlation of 0.6 or so, which moves means by parts of a posterior standard deviation. They must agree within
-one of the fit of both, and the spreads within a third.
+What the priors do not hold (correlations, shapes of posteriors, single nodes) makes the two differ: half of the data
+have forgotten a correlation of 0.6 or so, which moves means by parts of a posterior standard deviation. They must agree
+within one of the fit of both, and the spreads within a third.
 """
 
 import numpy as np

@@ -11,6 +11,7 @@ from meantime.report.figures.mttf import mttf_by_size
 from meantime.report.figures.nodes import lemon_nodes
 from meantime.report.figures.over_time import rates_over_time
 from meantime.report.figures.pooling import shrinkage
+from meantime.report.figures.prior import prior_spread
 from meantime.report.figures.repairs import repair_times
 from meantime.report.figures.save import save_figure, save_figures
 from meantime.report.figures.shapley import mitigation_shares
@@ -38,6 +39,7 @@ __all__ = [
     "mitigation_shares",
     "mttf_by_size",
     "node_signals",
+    "prior_spread",
     "rates_over_time",
     "repair_times",
     "save_figure",

@@ -4,7 +4,7 @@
 
 For each system and size, random subsets of nodes are fitted by themselves, and the failures of the whole system in the
 same years are predicted (its node-days taken as known). Printed is how often the 90 % interval holds what was counted.
-`constant` knows the luck of a Poisson count alone; `node_frailty` knows that nodes differ: without lemons by a Gamma spread
+`constant` knows the luck of a Poisson count alone; `node_frailty` knows that nodes differ: without lemons by a spread
 (the column `spread`), and with them (`lemons`, subsets of 10 nodes and more).
 """
 

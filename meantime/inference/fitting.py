@@ -82,6 +82,10 @@ def fit(
 
     Notes
     -----
+    A fit whose only fault is that too few of its draws are effective goes on sampling until it passes the gate, up to
+    four times the draws asked for; the provenance states the draws as ``sampling``: ``draws``, and how many of them are
+    beyond those asked for as ``extended``. With `allow_unconverged` there are exactly as many as asked for.
+
     Of very large tables (60 million numbers and more, cells times draws) only every so many draws are kept after the
     gate has seen all of them; the provenance states the step as ``sampling``: ``thinned``.
     """
@@ -94,7 +98,8 @@ def fit(
     _check_numbers(seed=seed, chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     plan = Plan(seed=int(seed), chains=int(chains), draws=int(draws), tune=int(tune), target_accept=target_accept)
     layout: Any = family.layout(table)
-    drawn = draw(table, model, priors, family, layout, plan, method, backend=backend, show=progress)
+    extend = not allow_unconverged
+    drawn = draw(table, model, priors, family, layout, plan, method, backend=backend, extend=extend, show=progress)
     gate.enforce(drawn.diagnostics, model=model, allow_unconverged=allow_unconverged)
     drawn, step = thinned(drawn, max(array.size for array in layout.observed().values()))
     tree = build_tree(table, family, layout, drawn.sampled, drawn.statistics, np.random.default_rng([plan.seed, 7]))

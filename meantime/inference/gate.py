@@ -16,6 +16,9 @@ from meantime.models import Layout
 
 MAX_RHAT = 1.01
 MIN_ESS = 400
+NEARLY = 1.02
+"""R-hat up to which chains are taken to have found the same place, so that more draws are what is missing."""
+
 MAX_CUT_SHARE = 0.01
 """Share of trajectories that may reach the greatest tree depth."""
 
@@ -92,6 +95,16 @@ def diagnose(
         "parameters": [names[i] for i in order if failing[i] > 0],
         "problems": problems,
     }
+
+
+def needs_only_draws(diagnostics: Diagnostics) -> bool:
+    """Tell whether a fit fell short for want of draws alone: no divergence, none cut short, R-hat fine or nearly."""
+    return (
+        not diagnostics["converged"]
+        and not diagnostics["divergences"]
+        and diagnostics["cut_share"] <= MAX_CUT_SHARE
+        and diagnostics["max_rhat"] <= NEARLY
+    )
 
 
 def enforce(diagnostics: Diagnostics, *, model: str, allow_unconverged: bool) -> None:

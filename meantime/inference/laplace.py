@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from meantime.inference.geometry import Shapes
-from meantime.inference.whitening import level_information, line_information
+from meantime.inference.whitening import level_information, line_basis, line_information
 from meantime.models import Grid
 
 ROUNDS = 12
@@ -43,7 +43,7 @@ def expansion(
     Returns
     -------
     tuple
-        ``counts`` and ``response`` (cluster, size, component) and, with sizes, ``doublings`` (size,); and
+        ``counts`` and ``response`` (cluster, size, component) and, with sizes, ``basis`` (see `line_basis`); and
         the posterior mean of each scale, roughly.
     """
     days, counts = grid.exposure[:, :, None], grid.failures
@@ -66,7 +66,7 @@ def _work(grid: Grid, log_rate: np.ndarray, mean: np.ndarray) -> dict[str, np.nd
     gap = np.divide(grid.failures - mean, mean, out=np.zeros_like(mean), where=exposed)
     work = {"counts": mean, "response": np.where(exposed, log_rate + np.clip(gap, -1.0, 3.0), 0.0)}
     if grid.job_sizes:
-        work["doublings"] = grid.doublings
+        work["basis"] = line_basis(grid.doublings, work["response"])
     return work
 
 

@@ -1,8 +1,9 @@
 """How draws of a posterior are found: exactly, by NUTS, or roughly, from a Gaussian."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -14,10 +15,19 @@ from meantime.inference.families import FAMILIES, Family
 from meantime.inference.sampling import Plan, sample
 from meantime.models import Layout
 
+if TYPE_CHECKING:
+    from meantime.inference.nuts import Chains
+
 METHODS = ("auto", *EXACT_METHODS, "laplace", "nuts")
 
 MOST_VALUES = 60_000_000
 """Numbers stored of one variable that every cell has (480 MB): beyond, draws are thinned."""
+
+LONGEST = 4
+"""A fit that lacks only effective draws goes on sampling, up to so many times the draws asked for."""
+
+MARGIN = 1.25
+"""Goes on by what is missing of the effective draws, times this; a quarter of the draws asked for at least."""
 
 RETRIES = 2
 """How often a fit with divergent trajectories is run again, with smaller steps and twice the warm-up each time."""
@@ -93,6 +103,7 @@ def draw(
     method: str,
     *,
     backend: str = "numpyro",
+    extend: bool = False,
     show: bool,
 ) -> Drawn:
     """Draw from a posterior.
@@ -109,6 +120,8 @@ def draw(
         As `choose_method` returns it.
     backend
         Sampler of NUTS, one of `sampling.BACKENDS`.
+    extend
+        Whether NUTS goes on sampling where the gate misses only effective draws.
     show
         Whether to show a progress bar.
 
@@ -127,12 +140,37 @@ def draw(
 
         rough, diagnostics = laplace_draws(data, model, priors, family, layout, plan)
         return Drawn(sampled=rough, diagnostics=diagnostics, plan=plan)
-    sampled, statistics = sample(data, model, priors, family, layout, plan, backend=backend, show=show)
+
+    def run(plan: Plan, start: "Chains | None" = None) -> "tuple[Any, Any, Chains | None]":
+        return sample(data, model, priors, family, layout, plan, backend=backend, start=start, show=show)
+
+    sampled, statistics, chains = run(plan)
     diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
     for _ in range(RETRIES):
         if not diagnostics["divergences"]:
             break
         plan = dataclasses.replace(plan, tune=2 * plan.tune, target_accept=(3 + plan.target_accept) / 4)
-        sampled, statistics = sample(data, model, priors, family, layout, plan, backend=backend, show=show)
+        sampled, statistics, chains = run(plan)
+        diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
+    asked = plan.draws
+    while extend and gate.needs_only_draws(diagnostics) and plan.draws < LONGEST * asked:
+        more = min(_missing(diagnostics, plan.draws, asked), LONGEST * asked - plan.draws)
+        plan = dataclasses.replace(plan, draws=plan.draws + more, extended=plan.extended + more)
+        if chains is None:  # a sampler that cannot go on begins again
+            sampled, statistics, chains = run(plan)
+        else:
+            further, noted, chains = run(dataclasses.replace(plan, draws=more), chains)
+            sampled, statistics = _joined(sampled, further), _joined(statistics, noted)
         diagnostics = gate.diagnose(sampled, statistics, family.dims, layout)
     return Drawn(sampled=sampled, statistics=statistics, diagnostics=diagnostics, plan=plan)
+
+
+def _missing(diagnostics: gate.Diagnostics, draws: int, asked: int) -> int:
+    """Return how many further draws of each chain should do."""
+    least = min(diagnostics["min_ess_bulk"], diagnostics["min_ess_tail"])
+    short = max(MARGIN * gate.MIN_ESS / max(least, 1.0) - 1, 0.0)
+    return max(int(np.ceil(short * draws)), -(-asked // 4))
+
+
+def _joined(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([values, second[name]], axis=1) for name, values in first.items()}

@@ -1,12 +1,15 @@
 """NumPyro's NUTS, driven in compiled blocks of iterations.
 
-Warm-up and sampling are one compiled function, run block by block, so that one compilation serves both
-and progress can be shown. On a CPU the chains run as pairs, each pair vectorised and in a thread of its
+Compiled is as little as possible, since compiling is most of the time of a fit: NumPyro's trees, the density once and a
+few numbers of the step size. Momenta, keys and mass matrices come from outside. Warm-up and sampling are one compiled
+function, run block by block, so that one compilation serves both, progress can be shown, and more can be drawn where
+the draws asked for do not suffice. On a CPU the chains run as pairs, each pair vectorised and in a thread of its
 own (XLA leaves Python's lock); on an accelerator all chains are one batch.
 """
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import cpu_count
 from threading import Event, Lock
@@ -14,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meantime.inference import warmup
+from meantime.inference.keys import WORDS, key_kind
+
 if TYPE_CHECKING:
     import jax
 
-BLOCK = 50
+BLOCK = 25
 """Iterations of a compiled block."""
 
 POLL = 0.2
@@ -26,6 +32,9 @@ POLL = 0.2
 UNKNOWN_ENERGY = 1e6
 """Stands for the potential energy of the starting point: the first transition then always moves, and the
 gradient need not be compiled a second time to find it."""
+
+FIRST_STEP = 0.5
+"""Step size at the start; z is whitened."""
 
 type Tree = Any
 
@@ -51,10 +60,18 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """Two jitted functions: ``start(z, keys, data) -> state`` and ``block(state, data) -> (state, draws)``."""
+    """Two jitted functions: ``block(state, iterations, data) -> (state, (z, statistics))`` and ``collect(z, data)``."""
 
-    start: Callable[..., Tree]
     block: Callable[..., tuple[Tree, Tree]]
+    collect: Callable[..., Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Where the chains of each group stand, after a number of blocks."""
+
+    groups: tuple[Tree, ...]
+    blocks: int
 
 
 def build_sampler(
@@ -71,68 +88,61 @@ def build_sampler(
     collect
         ``(z, data) -> named arrays``: what is kept of a draw.
     settings
-        How to sample.
+        How to sample; not the length of the warm-up, for which any will do.
     """
     import jax
-    from numpyro.infer.hmc import hmc
-    from numpyro.infer.util import ParamInfo
+    import jax.numpy as jnp
+    from numpyro.infer.hmc_util import build_tree, euclidean_kinetic_energy, velocity_verlet
 
     value_and_gradient = jax.jit(jax.value_and_grad(potential))
 
-    def potential_of(data: Tree) -> Callable[["jax.Array"], "jax.Array"]:
+    def one(
+        point: Tree, momentum: "jax.Array", key: "jax.Array", step_size: "jax.Array", variance: "jax.Array", data: Tree
+    ) -> tuple[Tree, Tree]:
         @jax.custom_vjp
         def energy(z: "jax.Array") -> "jax.Array":
             return value_and_gradient(z, data)[0]
 
         # one traced program for value and gradient, however often the sampler differentiates
         energy.defvjp(lambda z: value_and_gradient(z, data), lambda gradient, factor: (factor * gradient,))
-        return energy
-
-    initialise, transition = hmc(potential_fn_gen=potential_of, algo="NUTS")
-
-    def start_chain(z: "jax.Array", key: "jax.Array", data: Tree) -> Tree:
-        # z is whitened: the gradient of its potential energy is near z
-        return initialise(
-            ParamInfo(z, jax.numpy.asarray(UNKNOWN_ENERGY), z),
-            settings.tune,
-            step_size=0.5,
-            trajectory_length=None,
-            target_accept_prob=settings.target_accept,
+        z, height, gradient = point
+        tree = build_tree(
+            velocity_verlet(energy, euclidean_kinetic_energy)[1],
+            euclidean_kinetic_energy,
+            (z, momentum / jnp.sqrt(variance), height, gradient),
+            variance,
+            step_size,
+            jax.random.wrap_key_data(key, impl=key_kind()),
             max_tree_depth=settings.max_tree_depth,
-            model_args=(data,),
-            rng_key=key,
         )
-
-    def one(state: Tree, data: Tree) -> tuple[Tree, Tree]:
-        state = transition(state, (data,), {})
         statistics = {
-            "acceptance_rate": state.accept_prob,
-            "n_steps": state.num_steps,
-            "diverging": state.diverging,
-            "energy": state.energy,
-            "lp": -state.potential_energy,
-            "step_size": state.adapt_state.step_size,
+            "acceptance_rate": tree.sum_accept_probs / tree.num_proposals,
+            "n_steps": tree.num_proposals,
+            "diverging": tree.diverging,
+            "energy": tree.z_proposal_energy,
+            "lp": -tree.z_proposal_pe,
         }
-        return state, (collect(state.z, data), statistics)
+        return (tree.z_proposal, tree.z_proposal_pe, tree.z_proposal_grad), statistics
 
     @jax.jit
-    def start(z: "jax.Array", keys: "jax.Array", data: Tree) -> Tree:
-        states = jax.vmap(start_chain, (0, 0, None))(z, keys, data)
-        # energy is not used before it is computed; without it the compiler drops the first momentum.
-        # Weak types would have the block compiled twice.
-        return jax.tree.map(_strong, states._replace(energy=jax.numpy.zeros(len(z))))
+    def block(state: Tree, iterations: Tree, data: Tree) -> tuple[Tree, Tree]:
+        def iterate(state: Tree, now: Tree) -> tuple[Tree, Tree]:
+            point, tuning, variance = state
+            step_size = jnp.exp(jnp.where(now["pace"]["tuned"], tuning[2], tuning[3]))
+            every = jax.vmap(one, (0, 0, 0, 0, 0, None))
+            point, statistics = every(point, now["momentum"], now["key"], step_size, variance, data)
+            shortfall = settings.target_accept - statistics["acceptance_rate"]
+            tuning = warmup.tuned(jnp, tuning, now["pace"], shortfall)
+            return (point, tuning, variance), (point[0], {**statistics, "step_size": step_size})
 
-    @jax.jit
-    def block(states: Tree, data: Tree) -> tuple[Tree, Tree]:
-        step = jax.vmap(one, (0, None))
-        return jax.lax.scan(lambda state, _: step(state, data), states, None, length=BLOCK)
+        return jax.lax.scan(iterate, state, iterations)
 
-    return Sampler(start, block)
+    return Sampler(block, jax.jit(jax.vmap(jax.vmap(collect, (0, None)), (0, None))))
 
 
 def run(
     sampler: Sampler,
-    start: np.ndarray,
+    start: np.ndarray | Chains,
     data: Tree,
     settings: Settings,
     *,
@@ -140,7 +150,7 @@ def run(
     draws: int,
     device: "jax.Device",
     advance: Callable[[int], None],
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], Chains]:
     """Sample.
 
     Parameters
@@ -148,13 +158,13 @@ def run(
     sampler
         From `build_sampler`, with the same settings.
     start
-        Starting points, shape (chain, size).
+        Starting points, shape (chain, size), or where an earlier run ended: then there is no warm-up.
     data
         Arrays for the density.
     settings
         How to sample.
     seed
-        Seed of the chains' keys.
+        Seed of the chains' momenta and keys.
     draws
         Draws to keep of each chain.
     device
@@ -165,69 +175,112 @@ def run(
     Returns
     -------
     tuple
-        Collected arrays and sampler statistics, each (chain, draw, ...).
+        Collected arrays and sampler statistics, each (chain, draw, ...), and where the chains stand.
     """
     import jax
 
-    chains = len(start)
-    group = _group_size(chains, device.platform)
-    n_blocks = -(-(settings.tune + draws) // BLOCK)
-    first = settings.tune // BLOCK
+    tune, begun, groups = (0, start.blocks, start.groups) if isinstance(start, Chains) else (settings.tune, 0, None)
+    if groups is None:
+        groups = _groups(np.asarray(start), device)
+    group = len(groups[0][0][0])
+    n_blocks = -(-(tune + draws) // BLOCK)
     compiling, stopped = Lock(), Event()
-    words = np.random.SeedSequence([seed, 4]).generate_state(2 * chains).reshape(chains, 2)  # keys without compiling
 
     def sample_group(number: int) -> Tree:
         try:
-            return run_blocks(number)
+            with jax.enable_x64(True), jax.default_device(device):
+                return run_blocks(number)
         except BaseException:  # the other groups must not run to their end: their results are not wanted
             stopped.set()
             raise
 
     def run_blocks(number: int) -> Tree:
-        mine = slice(number * group, (number + 1) * group)
-        with jax.enable_x64(True), jax.default_device(device):
-            keys = jax.random.wrap_key_data(jax.device_put(words[mine], device))
-            z = jax.device_put(start[mine], device)  # committed to a device, as the data: or all compiles twice
-            kept = []
-            for number_of_block in range(n_blocks):
-                if stopped.is_set():
-                    return None  # what stopped it is raised elsewhere
-                if number_of_block == 0:
-                    with compiling:  # the first group compiles, the others wait and find the result
-                        state, drawn = sampler.block(sampler.start(z, keys, data), data)
-                else:
-                    state, drawn = sampler.block(state, data)
-                if number_of_block >= first:
-                    kept.append(jax.tree.map(np.asarray, drawn))
-                else:
-                    jax.block_until_ready(state)
-                advance(BLOCK * group)
-        offset = settings.tune - first * BLOCK
-        return jax.tree.map(lambda *parts: np.concatenate(parts).swapaxes(0, 1)[:, offset : offset + draws], *kept)
+        chains = range(number * group, (number + 1) * group)
+        state, kept, adapting = groups[number], [], _Adapting(tune, device)
+        for block in range(n_blocks):
+            if stopped.is_set():
+                return None  # what stopped it is raised elsewhere
+            iterations = {"pace": adapting.paces(block), **_chance(seed, chains, begun + block, state[0][0].shape[1])}
+            with nullcontext() if block else compiling:  # the first group compiles, the others find the result
+                state, (z, statistics) = sampler.block(state, jax.device_put(iterations, device), data)
+            if (block + 1) * BLOCK > tune:
+                kept.append(jax.tree.map(np.asarray, (sampler.collect(z, data), statistics)))
+            else:
+                state = adapting.after(block, np.asarray(z), state)
+            advance(BLOCK * group)
+        first = tune % BLOCK
+        return state, jax.tree.map(lambda *parts: np.concatenate(parts).swapaxes(0, 1)[:, first : first + draws], *kept)
 
-    pool = ThreadPoolExecutor(min(chains // group, cpu_count() or 1))
+    pool = ThreadPoolExecutor(min(len(groups), cpu_count() or 1))
     try:
-        running = [pool.submit(sample_group, number) for number in range(chains // group)]
+        running = [pool.submit(sample_group, number) for number in range(len(groups))]
         while wait(running, POLL, return_when=FIRST_EXCEPTION).not_done and not any(map(_failed, running)):
             pass  # an interrupt that another thread was given is seen between two waits
-        groups = [future.result() for future in running if future.done()]
+        found = [future.result() for future in running if future.done()]
     finally:  # also an interrupt: the threads must not run to their end, and nobody waits for their blocks
         stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
-    collected, statistics = jax.tree.map(lambda *parts: np.concatenate(parts), *groups)
-    return collected, _complete(statistics, settings)
+    states, arrays = zip(*found, strict=True)
+    collected, statistics = jax.tree.map(lambda *parts: np.concatenate(parts), *arrays)
+    return collected, _complete(statistics, settings), Chains(states, begun + n_blocks)
+
+
+class _Adapting:
+    """The warm-up of one group of chains, between its blocks."""
+
+    def __init__(self, tune: int, device: "jax.Device") -> None:
+        self.tune, self.device = tune, device
+        self.ends = warmup.window_ends(tune, BLOCK)
+        self.since = 0
+        self.window: list[np.ndarray] = []
+
+    def paces(self, block: int) -> dict[str, np.ndarray]:
+        """Return the pace of the step size in the iterations of a block."""
+        numbers = np.arange(block * BLOCK, (block + 1) * BLOCK)
+        return warmup.paces(np.where(numbers < self.tune, numbers - self.since + 1, 0))
+
+    def after(self, block: int, z: np.ndarray, state: Tree) -> Tree:
+        """Take note of a block's points, and return the state with another mass matrix where a window has ended."""
+        import jax
+
+        self.window.append(z)
+        now = (block + 1) * BLOCK
+        if now not in self.ends:
+            return state
+        window, self.window = np.concatenate(self.window), []
+        if now == self.ends[0]:
+            return state
+        self.since = now
+        fresh = warmup.begin(np.exp(state[1][2])), warmup.variances(window)
+        return state[0], *jax.device_put(fresh, self.device)
+
+
+def _groups(start: np.ndarray, device: "jax.Device") -> tuple[Tree, ...]:
+    """Cut chains into those that run together, with points, tuning and variances of each, on the device.
+
+    All is committed to it, as the data are: or all would be compiled twice.
+    """
+    import jax
+
+    group = _group_size(len(start), device.platform)
+    parts = (start[first : first + group] for first in range(0, len(start), group))
+    # z is whitened: the gradient of its potential energy is near z
+    states = (((z, np.full(group, UNKNOWN_ENERGY), z), warmup.begin(np.full(group, FIRST_STEP)), np.ones_like(z))
+              for z in parts)  # fmt: skip
+    return tuple(jax.device_put(state, device) for state in states)
+
+
+def _chance(seed: int, chains: range, block: int, size: int) -> dict[str, np.ndarray]:
+    """Return standard normal momenta (iteration, chain, size) and keys (iteration, chain, word) of a block."""
+    rngs = [np.random.default_rng([seed, 4, chain, block]) for chain in chains]
+    return {
+        "momentum": np.stack([rng.standard_normal((BLOCK, size)) for rng in rngs], axis=1),
+        "key": np.stack([rng.integers(2**32, size=(BLOCK, WORDS), dtype=np.uint32) for rng in rngs], axis=1),
+    }
 
 
 def _failed(future: Future[Tree]) -> bool:
     return future.done() and future.exception() is not None
-
-
-def _strong(leaf: "jax.Array") -> "jax.Array":
-    """Strip the weak type of an array, which it has from a Python number."""
-    import jax
-
-    extended = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended)
-    return leaf if extended else jax.lax.convert_element_type(leaf, leaf.dtype)
 
 
 def _group_size(chains: int, platform: str) -> int:

@@ -13,7 +13,7 @@ from meantime.inference.target import Target, target_of
 from meantime.models import Layout
 
 if TYPE_CHECKING:
-    from meantime.inference.nuts import Sampler, Settings
+    from meantime.inference.nuts import Chains, Sampler, Settings
 
 BACKENDS = ("numpyro", "nutpie")
 
@@ -25,13 +25,17 @@ _SAMPLERS: OrderedDict[Any, "Sampler"] = OrderedDict()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Seed and lengths of a fit: chains, draws kept and warm-up iterations of each, target acceptance."""
+    """Seed and lengths of a fit: chains, draws kept and warm-up iterations of each, target acceptance.
+
+    `extended` is how many of the draws were taken beyond those asked for, since too few of these were effective.
+    """
 
     seed: int
     chains: int
     draws: int
     tune: int
     target_accept: float
+    extended: int = 0
 
 
 def sample(
@@ -43,8 +47,9 @@ def sample(
     plan: Plan,
     *,
     backend: str = "numpyro",
+    start: "Chains | None" = None,
     show: bool,
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+) -> "tuple[dict[str, np.ndarray], dict[str, np.ndarray], Chains | None]":
     """Sample a model with NUTS.
 
     Parameters
@@ -63,33 +68,36 @@ def sample(
         Seed and lengths.
     backend
         One of `BACKENDS`.
+    start
+        Where an earlier run ended; then there is no warm-up.
     show
         Whether to show a progress bar.
 
     Returns
     -------
     tuple
-        Sampled variables and sampler statistics, (chain, draw, ...). The statistics have the same names
-        whatever the backend: acceptance_rate, n_steps, diverging, energy, lp, step_size, tree_depth,
-        reached_max_treedepth.
+        Sampled variables and sampler statistics, (chain, draw, ...), and where the chains stand, if the sampler can
+        go on from there. The statistics have the same names whatever the backend: acceptance_rate, n_steps, diverging,
+        energy, lp, step_size, tree_depth, reached_max_treedepth.
     """
     import jax
 
-    total, tune = plan.chains * (plan.tune + plan.draws), plan.chains * plan.tune
+    tune = plan.chains * plan.tune if start is None else 0
+    total = tune + plan.chains * plan.draws
     with progress_bar(total, tune=tune, show=show) as advance, jax.enable_x64(True):
         target = target_of(data, model, priors, family, layout)
-        start = np.random.default_rng([plan.seed, 0]).standard_normal((plan.chains, target.size))
+        points = np.random.default_rng([plan.seed, 0]).standard_normal((plan.chains, target.size))
         if backend == "nutpie":
             from meantime.inference.nutpie import run_nutpie
 
-            return run_nutpie(target, start, plan, advance)
+            return *run_nutpie(target, points, plan, advance), None
         from meantime.inference.nuts import Settings, run
 
         settings = Settings(tune=plan.tune, target_accept=plan.target_accept)
         sampler = _sampler(target, settings)
         return run(
             sampler,
-            start,
+            points if start is None else start,
             target.data,
             settings,
             seed=plan.seed,
@@ -103,7 +111,7 @@ def _sampler(target: Target, settings: "Settings") -> "Sampler":
     """Return a sampler for a model and data of these shapes: a compiled one, if there was such a fit before."""
     from meantime.inference.nuts import build_sampler
 
-    key = (*target.key, settings)
+    key = (*target.key, settings.target_accept)
     if key not in _SAMPLERS:
         _SAMPLERS[key] = build_sampler(target.functions.potential, target.functions.collect, settings)
     _SAMPLERS.move_to_end(key)

@@ -34,10 +34,10 @@ def to_log_scales(z: Any, centre: Any) -> tuple[Any, Any]:
         Log scales, and the log Jacobian.
     """
     import jax.numpy as jnp
-    from jax.nn import sigmoid, softplus
 
     u = WIDTH * z
-    above, below = softplus(u), softplus(-u)
-    slope = POWER * sigmoid(u) / (1 + above) + below * sigmoid(-u)
+    above = jnp.maximum(u, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(u)))  # softplus; what JAX has looks for infinities
+    below = above - u
+    slope = POWER * jnp.exp(-below) / (1 + above) + below * jnp.exp(-above)
     middle = POWER * np.log1p(np.log(2)) - np.log(2) ** 2 / 2
     return centre - middle + POWER * jnp.log1p(above) - 0.5 * below**2, (jnp.log(slope) + np.log(WIDTH)).sum()

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from meantime.inference.cache import use_cache
+from meantime.inference.density import Density, density_of
 from meantime.inference.families import Family
 from meantime.models import Layout, model_entry
 
@@ -66,7 +67,7 @@ def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout:
 
     use_cache()
     geometry = family.geometry(layout, priors)
-    build: Callable[[], pm.Model]
+    build: Callable[[], pm.Model | Density]
     if family.condensed is None:
         build, observed = partial(model_entry(model).build, data, priors), layout.observed()
     else:
@@ -82,10 +83,9 @@ def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout:
     return Target(_FUNCTIONS[key], placed, geometry.size, device, key)
 
 
-def _functions(build: "Callable[[], pm.Model]", to_values: Callable[..., Any]) -> Functions:
-    from meantime.inference.density import density_of
-
-    density = density_of(build())
+def _functions(build: "Callable[[], pm.Model | Density]", to_values: Callable[..., Any]) -> Functions:
+    built = build()
+    density = built if isinstance(built, Density) else density_of(built)
 
     def potential(z: Any, data: Any) -> Any:
         values, jacobian = to_values(z, data["geometry"])

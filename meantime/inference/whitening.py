@@ -18,6 +18,10 @@ All functions take the array module (`numpy` or `jax.numpy`) first.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from meantime.inference.roots import inverse, inverse_root
+
 type Arrays = Mapping[str, Any]
 
 
@@ -43,7 +47,7 @@ def whiten_levels(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Array
     tuple
         Parameters by name, and the log Jacobian of the map.
     """
-    precision, information, weight, pull, spare = level_information(scales, work)
+    precision, information, weight, pull, spare = _level_information(xp, scales, work)
     variance = scales["sigma_component"] ** 2
     total = 1 + precision * variance
     mean_precision = (precision / total).sum() + prior["mu_sd"] ** -2
@@ -71,7 +75,7 @@ def whiten_lines(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays
     scales
         As in `whiten_levels`, with ``slope_sd`` and ``sigma_cell``.
     work
-        As in `whiten_levels`, with ``doublings`` (size,).
+        As in `whiten_levels`, with ``basis``, from `line_basis`, for ``response``.
     prior
         As in `whiten_levels`, with ``slope_mean_sd`` (about 0).
 
@@ -80,30 +84,34 @@ def whiten_lines(xp: Any, z: Arrays, scales: Arrays, work: Arrays, prior: Arrays
     tuple
         Parameters by name, and the log Jacobian of the map.
     """
-    found = line_information(scales, work)
-    p, r, q, f, g = found.level, found.across, found.slope, found.level_pull, found.slope_pull
+    found, sums, _ = _line_information(xp, scales, work)
+    p, r, q, f, g = _rows(xp, found)
     u, v = scales["sigma_component"] ** 2, scales["slope_sd"] ** 2
+    across, along = inverse(xp, u), inverse(xp, v)
+    up, down = prior["mu_sd"] ** -2, prior["slope_mean_sd"] ** -2
     determinant = p * q - r * r
-    total = 1 + p * u + q * v + determinant * u * v
-    up, across, down = prior["mu_sd"] ** -2, 0.0, prior["slope_mean_sd"] ** -2
-    means = _solve_pair(
+    parts = xp.stack(
+        [p + determinant * v, r, q + determinant * u, (1 + q * v) * f - r * v * g, (1 + p * u) * g - r * u * f]
+    )
+    total = _rows(xp, (parts * inverse(xp, 1 + p * u + q * v + determinant * u * v)).sum(1))
+    mu, slope_mean, jacobian = _solve_pair(
         xp,
-        ((p + determinant * v) / total).sum() + up,
-        (r / total).sum() + across,
-        ((q + determinant * u) / total).sum() + down,
-        (((1 + q * v) * f - r * v * g) / total).sum() + prior["mu_mean"] * up,
-        (((1 + p * u) * g - r * u * f) / total).sum(),
+        total[0] + up,
+        total[1],
+        total[2] + down,
+        total[3] + prior["mu_mean"] * up,
+        total[4],
         (z["mu"], z["slope_mean"]),
     )
-    mu, slope_mean, jacobian = means
     level, slope, step = _solve_pair(
-        xp, p + 1 / u, r, q + 1 / v, f + mu / u, g + slope_mean / v, (z["level"], z["slope"])
+        xp, p + across, r, q + along, f + mu * across, g + slope_mean * along, (z["level"], z["slope"])
     )
     values, jacobian = {"mu": mu, "slope_mean": slope_mean, "level": level, "slope": slope}, jacobian + step.sum()
     if "cluster_deviation" in z:
-        centre = (found.pull - found.weight * level - found.moment * slope) * found.spare
-        values["cluster_deviation"] = centre + z["cluster_deviation"] * xp.sqrt(found.spare)
-        jacobian = jacobian + 0.5 * xp.log(found.spare).sum()
+        pull = sums[3] - sums[0] * level - sums[1] * slope
+        root, log = inverse_root(xp, sums[0] + inverse(xp, scales["sigma_cluster"] ** 2))
+        values["cluster_deviation"] = (pull * root + z["cluster_deviation"]) * root
+        jacobian = jacobian - 0.5 * log.sum()
     return values, jacobian
 
 
@@ -127,47 +135,78 @@ class LineInformation(NamedTuple):
     spare: Any
 
 
+def line_basis(doublings: Any, response: Any) -> Any:
+    """Return what weights are summed with over the sizes.
+
+    That is powers 0, 1 and 2 of doublings, then working responses times powers 0 and 1.
+
+    Parameters
+    ----------
+    doublings
+        Shape (size,).
+    response
+        Working responses, shape (cluster, size, component). The result has five of them, stacked.
+    """
+    x = np.broadcast_to(np.asarray(doublings)[:, None], response.shape)
+    return np.stack([np.ones_like(x), x, x * x, response, x * response])
+
+
 def line_information(scales: Arrays, work: Arrays) -> LineInformation:
     """Sum working responses to the information on levels, slopes and deviations (see `whiten_lines`)."""
-    x = work["doublings"][:, None]
-    weight = work["counts"] / (1 + work["counts"] * scales["sigma_cell"] ** 2)
-    s0, s1, s2 = weight.sum(1), (weight * x).sum(1), (weight * x * x).sum(1)
-    pull = weight * work["response"]
-    t0, t1 = pull.sum(1), (pull * x).sum(1)
-    spare, keep = _eliminate(s0, scales)
-    return LineInformation(
-        (s0 * keep).sum(0), (s1 * keep).sum(0), (s2 - s1 * s1 * spare).sum(0),
-        (t0 * keep).sum(0), (t1 - s1 * t0 * spare).sum(0),
-        s0, s1, t0, spare,
-    )  # fmt: skip
+    found, sums, spare = _line_information(np, scales, work)
+    level, across, slope, level_pull, slope_pull = found
+    return LineInformation(level, across, slope, level_pull, slope_pull, sums[0], sums[1], sums[3], spare)
+
+
+def _line_information(xp: Any, scales: Arrays, work: Arrays) -> tuple[Any, Any, Any]:
+    """Return what is known of lines (5, component), the sums over sizes (5, cluster, component), and spare.
+
+    Stacked, for a compiler takes its time for each array by itself.
+    """
+    weight = work["counts"] * inverse(xp, 1 + work["counts"] * scales["sigma_cell"] ** 2)
+    total = (weight * work["basis"]).sum(2)
+    sums = _rows(xp, total)
+    s0, s1, _, t0, _ = sums
+    spare, _ = _eliminate(xp, s0, scales)
+    return (total - spare * xp.stack([s0, s0, s1, s0, s1]) * xp.stack([s0, s1, s1, t0, t0])).sum(1), sums, spare
 
 
 def level_information(scales: Arrays, work: Arrays) -> tuple[Any, Any, Any, Any, Any]:
     """Return precision and pull of each component's level, and weight, pull and spare of the deviations."""
+    return _level_information(np, scales, work)
+
+
+def _level_information(xp: Any, scales: Arrays, work: Arrays) -> tuple[Any, Any, Any, Any, Any]:
     weight = work["counts"]
     weight, pull = weight.sum(1), (weight * work["response"]).sum(1)
-    spare, keep = _eliminate(weight, scales)
+    spare, keep = _eliminate(xp, weight, scales)
     return (weight * keep).sum(0), (pull * keep).sum(0), weight, pull, spare
 
 
-def _eliminate(weight: Any, scales: Arrays) -> tuple[Any, Any]:
+def _eliminate(xp: Any, weight: Any, scales: Arrays) -> tuple[Any, Any]:
     """Return each deviation's conditional variance, and the share of its weight that reaches the level."""
     if "sigma_cluster" not in scales:
         return 0 * weight, 1 + 0 * weight
-    precision = scales["sigma_cluster"] ** -2
-    spare = 1 / (weight + precision)
+    precision = inverse(xp, scales["sigma_cluster"] ** 2)
+    spare = inverse(xp, weight + precision)
     return spare, precision * spare
 
 
+def _rows(xp: Any, array: Any) -> list[Any]:
+    """Cut an array along its first axis; the gradient stacks, where that of indices would pad and add."""
+    return [part.reshape(array.shape[1:]) for part in xp.split(array, len(array))]
+
+
 def _solve(xp: Any, precision: Any, information: Any, z: Any) -> tuple[Any, Any]:
-    return information / precision + z / xp.sqrt(precision), -0.5 * xp.log(precision)
+    root, log = inverse_root(xp, precision)
+    return (information * root + z) * root, -0.5 * log
 
 
 def _solve_pair(xp: Any, p: Any, r: Any, q: Any, f: Any, g: Any, z: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """Solve for a pair of precision [[p, r], [r, q]] and information (f, g) by its Cholesky factor."""
-    a = xp.sqrt(p)
-    b = r / a
-    c = xp.sqrt(q - b * b)
-    first = f / a
-    second = ((g - b * first) / c + z[1]) / c
-    return (first + z[0] - b * second) / a, second, -xp.log(a) - xp.log(c)
+    a, log_p = inverse_root(xp, p)
+    b = r * a
+    c, log_q = inverse_root(xp, q - b * b)
+    first = f * a
+    second = ((g - b * first) * c + z[1]) * c
+    return (first + z[0] - b * second) * a, second, -0.5 * (log_p + log_q)

@@ -130,7 +130,28 @@ def test_same_seed_same_draws_and_nothing_compiled_again(table, plain):
 
 def test_too_few_draws_do_not_pass_the_gate(table, plain):
     with pytest.raises(ConvergenceError, match=r"bulk ESS should be at least 400.*Try.*allow_unconverged"):
-        fit(table, "component", draws=50, seed=1, progress=False)
+        fit(table, "component", draws=10, seed=1, progress=False)
+
+
+def test_a_fit_that_lacks_only_draws_goes_on(table, plain, monkeypatch):
+    """600 draws hold fewer than 800 effective ones, 2,400 more: the gate is moved so that the seed does not matter.
+
+    The first draws are those of a fit that stopped there; the provenance says what was done. Nothing is extended where
+    an unconverged fit is wanted.
+    """
+    monkeypatch.setattr("meantime.inference.gate.MIN_ESS", 800)
+    tree = fit(table, "component", draws=150, seed=1, progress=False)
+    found = provenance(tree)
+    draws = tree["posterior"].sizes["draw"]
+    assert found["sampling"]["draws"] == draws
+    assert found["sampling"]["extended"] == draws - 150 > 0
+    assert found["diagnostics"]["min_ess_bulk"] >= 800
+    with pytest.warns(ConvergenceWarning):
+        short = fit(table, "component", draws=150, seed=1, allow_unconverged=True, progress=False)
+    assert provenance(short)["sampling"]["extended"] == 0
+    np.testing.assert_array_equal(tree["posterior"]["level"][:, :150], short["posterior"]["level"])
+    again = fit(table, "component", draws=150, seed=1, progress=False)
+    np.testing.assert_array_equal(tree["posterior"]["level"], again["posterior"]["level"])
 
 
 def test_an_unconverged_fit_can_be_kept(table, plain):
@@ -188,10 +209,10 @@ def test_a_divergence_is_answered_by_smaller_steps(table, plain, monkeypatch, ba
 
     def diverging(*arguments, **options):
         plans.append(arguments[5])
-        draws, statistics = sampling.sample(*arguments, **options)
+        draws, statistics, chains = sampling.sample(*arguments, **options)
         statistics["diverging"][:] = False
         statistics["diverging"][0, 0] = len(plans) <= bad
-        return draws, statistics
+        return draws, statistics, chains
 
     monkeypatch.setattr("meantime.inference.methods.sample", diverging)
     tree = fit(table, "component", tune=250, seed=1, progress=False, allow_unconverged=bad == 3)

@@ -9,7 +9,7 @@ from scipy import stats
 from meantime.inference.density import density_of
 from meantime.inference.families import FAMILIES
 from meantime.inference.geometry import shifted
-from meantime.inference.whitening import whiten_levels, whiten_lines
+from meantime.inference.whitening import line_basis, whiten_levels, whiten_lines
 from meantime.models import MODELS, priors_for
 
 from ..models.tables import TABLE_MODELS, data_for
@@ -81,6 +81,7 @@ def test_whitening_is_exact_for_a_gaussian_likelihood(line, scale, rng):
     work, scales, prior = _pieces(rng, 5)
     scales = {name: value * scale for name, value in scales.items()}
     work["doublings"] = np.arange(-2.0, 3.0)
+    work["basis"] = line_basis(work["doublings"], work["response"])
     shapes = {"mu": (), "level": (4,), "cluster_deviation": (3, 4)}
     if line:
         shapes |= {"slope_mean": (), "slope": (4,)}

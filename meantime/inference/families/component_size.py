@@ -7,10 +7,10 @@ import xarray as xr
 
 from meantime.inference.families import component
 from meantime.inference.families.family import Draws, Family, Variables
+from meantime.inference.families.line_density import line_data, line_density
 from meantime.inference.families.pooled import new_deviation, pooled_geometry
 from meantime.inference.likelihood import negative_binomial_log_probability
 from meantime.models import MIN_CELL_VARIANCE, REFERENCE_GPUS, Grid, grid_of
-from meantime.models.condensed import component_size_condensed, condensed_cells
 
 
 def bucket_of(gpus: np.ndarray) -> np.ndarray:
@@ -92,7 +92,7 @@ COMPONENT_SIZE = Family(
     layout=partial(grid_of, sizes=True),
     dims={**component.DIMS, "slope_mean": (), "slope_sd": (), "slope": ("component",), "sigma_cell": ()},
     geometry=pooled_geometry,
-    condensed=lambda grid, priors: (lambda: component_size_condensed(grid, priors), condensed_cells(grid)),
+    condensed=lambda grid, priors: (partial(line_density, grid, priors), line_data(grid)),
     complete=_complete,
     log_likelihood=_log_likelihood,
     replicate=_replicate,

@@ -16,6 +16,8 @@ from meantime.models import Layout, grid_of
 if TYPE_CHECKING:
     import pymc as pm
 
+    from meantime.inference.density import Density
+
 NEW = "new"
 """Stands for a cluster that is not in the log, drawn from the population of clusters."""
 
@@ -69,9 +71,9 @@ class Family:
     replace
         ``(checked dataset, layout, values) -> dataset``: the same data with other outcomes, values (*outcome).
     condensed
-        ``(layout, priors) -> (build, data)``: a function that builds a PyMC model with the same variables and, up to a
-        constant, the same density as the model itself, from data that are fewer, and those data by name. None: NUTS
-        samples the model itself.
+        ``(layout, priors) -> (build, data)``: a function that builds a PyMC model, or a `Density`, with the same
+        variables and, up to a constant, the same density as the model itself, from data that are fewer, and those data
+        by name. None: NUTS samples the model itself.
     """
 
     check: Callable[[xr.Dataset], xr.Dataset] = check_table
@@ -83,7 +85,7 @@ class Family:
     log_likelihood: Callable[[Draws, Any], np.ndarray]
     replicate: Callable[[Draws, Any, np.random.Generator], np.ndarray]
     predict: Callable[[xr.Dataset, Any, np.ndarray, int | None, np.random.Generator], np.ndarray] | None = None
-    condensed: Callable[[Any, Any], tuple[Callable[[], "pm.Model"], dict[str, np.ndarray]]] | None = None
+    condensed: Callable[[Any, Any], tuple[Callable[[], "pm.Model | Density"], dict[str, np.ndarray]]] | None = None
     ahead: Callable[[xr.Dataset, Any, int | None, int, bool, np.random.Generator], np.ndarray] | None = None
     exact: Exact | None = None
     design: Callable[[], xr.Dataset] | None = None

@@ -38,7 +38,8 @@ def pooled_geometry(grid: Grid, priors: ComponentPriors | ComponentSizePriors) -
 
         parts = unpack(z, everything)
         logs, scale_jacobian = to_log_scales(parts["scales"], data["log_scales"])
-        now = dict(zip(names, jnp.exp(logs), strict=True))
+        logs = [part.reshape(()) for part in jnp.split(logs, len(names))]
+        now = {name: jnp.exp(log) for name, log in zip(names, logs, strict=True)}
         values, jacobian = whiten(jnp, {name: parts[name] for name in shapes}, now, data, prior)
         values |= {f"{name}_log__": logs[i] for i, name in enumerate(names)}
         return values, jacobian + scale_jacobian

@@ -70,7 +70,7 @@ def test_negative_exposure_is_refused_with_its_row(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_unconverged_fit_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "counts.csv").write_text(COUNTS + "gpu,8,3,100\nnic,8,1,100\ngpu,16,3,500\nnic,16,9,500\n")
-    arguments = ("fit", "counts.csv", "--output", "fit.nc", "--draws", "20", "--tune", "5")
+    arguments = ("fit", "counts.csv", "--output", "fit.nc", "--draws", "10", "--tune", "5")
     result = run(*arguments, cwd=tmp_path)
     assert_refused(result, "allow", code=3)
     assert not (tmp_path / "fit.nc").exists()

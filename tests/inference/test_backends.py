@@ -48,7 +48,7 @@ def test_nutpie_agrees_with_numpyro(table, plain):
 def test_the_gate_holds_for_nutpie(table):
     pytest.importorskip("nutpie")
     with pytest.raises(ConvergenceError, match=r"R-hat|ESS"):
-        fit(table, "component", backend="nutpie", seed=3, tune=20, draws=20, progress=False)
+        fit(table, "component", backend="nutpie", seed=3, tune=20, draws=10, progress=False)
 
 
 @pytest.mark.slow

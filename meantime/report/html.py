@@ -1,16 +1,14 @@
 """The report: one HTML file that needs nothing else, neither network nor script."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import xarray as xr
-from markupsafe import Markup
-from matplotlib.figure import Figure
 
+from meantime.errors import InputError
 from meantime.files import write_text
 from meantime.forecast import Plan
 from meantime.forecast.forecast import SEED, checked_gpus
@@ -29,19 +27,22 @@ from meantime.report.figures import (
     mttf_by_size,
     shrinkage,
 )
+from meantime.report.judged import judgements
 from meantime.report.measures import fix_table, price_measures
+from meantime.report.measures import intro as fix_intro
 from meantime.report.numbers import INTERVAL, day, label, listing, visible
+from meantime.report.own import own_part
+from meantime.report.parts import PartsPage, parts_page
+from meantime.report.picture import Picture
 from meantime.report.plans import GPUS, check_plans, default_plans, describe, forecast_plans
 from meantime.report.rows import rows_read
 from meantime.report.runs import RunsPart, runs_part
-from meantime.report.style import DARK, LIGHT, NARROW, WIDE
-from meantime.report.svg import inline_svg
+from meantime.report.style import DARK, LIGHT
 
 _NAMED = 3
 _SHADED = " The shaded region holds no data; there the band is the model's extrapolation."
 _UNNAMED = "cluster"
 """The name a cluster has where its log gives it none."""
-_LONGEST_SOURCE = 120
 
 
 def write_report(
@@ -55,6 +56,8 @@ def write_report(
     seed: int = SEED,
     jobs: Any = None,
     events: Any = None,
+    backtested: xr.Dataset | None = None,
+    calibrated: xr.Dataset | None = None,
 ) -> Path:
     """Write the report of a fit as one self-contained HTML file, whole or not at all.
 
@@ -65,7 +68,7 @@ def write_report(
     path
         The file to write.
     gpus
-        Sizes of the job to forecast.
+        Sizes of the job to forecast; of no use to a fit of lives, repairs or incidents.
     plans
         Plans to compare, by name; the summary is about the first. Default: the best checkpoint
         interval, hourly checkpoints, and a fast restart with quick writes.
@@ -87,10 +90,22 @@ def write_report(
     Raises
     ------
     InputError
-        If the sizes, plans or cluster cannot be used, or the file cannot be written.
+        If the sizes, plans or cluster cannot be used, or the file cannot be written; if a log is given with a fit of
+        lives, repairs or incidents, whose report is about these alone.
     """
     path = Path(path)
-    text = render(tree, gpus=gpus, plans=plans, cluster=cluster, title=title, seed=seed, jobs=jobs, events=events)
+    text = render(
+        tree,
+        gpus=gpus,
+        plans=plans,
+        cluster=cluster,
+        title=title,
+        seed=seed,
+        jobs=jobs,
+        events=events,
+        backtested=backtested,
+        calibrated=calibrated,
+    )
     write_text(path, text)
     return path
 
@@ -105,9 +120,15 @@ def render(
     seed: int = SEED,
     jobs: Any = None,
     events: Any = None,
+    backtested: xr.Dataset | None = None,
+    calibrated: xr.Dataset | None = None,
 ) -> str:
     """Make the report's HTML; see `write_report`."""
     record = provenance(tree)
+    judged = {key: picture.drawn(key) for key, picture in judgements(backtested, calibrated).items()}
+    parts = parts_page(tree, cluster=cluster)
+    if parts is not None:
+        return _render_parts(tree, parts, title, judged, with_log=jobs is not None)
     sizes = sorted(checked_gpus(gpus))
     compared = check_plans(plans or default_plans(gpus_per_node(tree)))
     chosen = choose_cluster(tree, cluster)
@@ -116,33 +137,32 @@ def render(
     first = next(iter(compared))
     priced = price_measures(tree, max(sizes), compared[first], cluster=chosen, seed=seed)
     runs = None if jobs is None else runs_part(jobs, events, tree, cluster=chosen, seed=seed)
+    own = own_part(tree, cluster=chosen, seed=seed)
     pictures = _pictures(tree, forecasts, priced, sizes, chosen, seed) | _pictures_of(runs)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("meantime.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.j2").render(
+    if own is not None:
+        pictures["own"] = own.picture
+    return _template("report.html.j2").render(
         title=title or _title(names),
         lead=_lead(tree, record, chosen, names),
         converged=record.get("diagnostics", {}).get("converged") is not False,
         light=LIGHT,
         dark=DARK,
         headlines=words.headlines(tree, forecasts, sizes, chosen),
-        answers=words.answers(tree, forecasts, compared, sizes, chosen, priced),
+        answers=words.answers(tree, forecasts, compared, sizes, chosen, priced, own),
         short_table=words.short_table(forecasts[first], sizes),
         interval=INTERVAL,
         probability=f"{PROBABILITY:.2f}",
         plans=[(label(name), describe(plan)) for name, plan in compared.items()],
         read_facts=sections.read_facts(tree),
+        judged=judged,
         rows_read=rows_read(tree),
         reader_notes=sections.reader_notes(tree),
         failures=sections.failures_by_size(tree),
         rates=sections.rate_table(tree, chosen),
+        fix_intro=fix_intro(priced, first),
         fix_table=fix_table(priced),
         runs=runs,
+        own=own,
         plan_table=sections.plan_table(forecasts, sizes),
         clusters=sections.failures_by_cluster(tree),
         notes=sections.notes(tree, compared),
@@ -156,21 +176,42 @@ def render(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Picture:
-    """A figure to be drawn twice, for desktop or paper and for a phone, with its words."""
+def _render_parts(
+    tree: xr.DataTree, page: PartsPage, title: str | None, judged: Mapping[str, Any], *, with_log: bool
+) -> str:
+    """Make the page of a fit of lives, repairs or incidents."""
+    record = provenance(tree)
+    if with_log:
+        raise InputError(f"a log of jobs adds nothing to a report of {record['model']!r}; expected the fit alone")
+    model, made = visible(str(record.get("model"))), day(str(record.get("created", "a day unknown")))
+    return _template("parts.html.j2").render(
+        title=title or page.title,
+        lead=f"From {sections.short_source(tree)}; model {model}, fitted on {made}.",
+        converged=record.get("diagnostics", {}).get("converged") is not False,
+        light=LIGHT,
+        dark=DARK,
+        page=page,
+        judged=judged,
+        rows_read=rows_read(tree),
+        reader_notes=sections.reader_notes(tree),
+        diagnostics=sections.diagnostics(tree),
+        problems=sections.problems(tree),
+        verdict=method.verdict(record),
+        provenance=sections.provenance_facts(tree),
+        probability=f"{PROBABILITY:.2f}",
+        figures={part.key: part.picture.drawn(part.key) for part in page.sections if part.picture is not None},
+    )
 
-    draw: Callable[[float], Figure]
-    caption: str
-    description: str
 
-    def drawn(self, name: str) -> dict[str, Any]:
-        widths = {"wide": WIDE, "narrow": NARROW}
-        shapes = {
-            kind: Markup(inline_svg(self.draw(width), name=f"{name}-{kind}", description=self.description))
-            for kind, width in widths.items()
-        }
-        return {**shapes, "caption": self.caption}
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("meantime.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
 
 
 def _pictures(
@@ -180,16 +221,16 @@ def _pictures(
     sizes: Sequence[int],
     cluster: str,
     seed: int,
-) -> dict[str, _Picture]:
+) -> dict[str, Picture]:
     shown = shown_clusters(tree, cluster)
     pictures = {
-        "forest": _Picture(
+        "forest": Picture(
             draw=lambda width: forest(tree, clusters=shown, width=width),
             caption="Failures per 1,000 node-days of each component: fitted median and 90 % interval, and the rate as "
             "counted. The fit draws rare components towards the others, the more the fewer failures they have.",
             description="Forest plot of failure rates by component. The numbers are in the table that follows.",
         ),
-        "mttf": _Picture(
+        "mttf": Picture(
             draw=lambda width: mttf_by_size(tree, gpus=sizes, cluster=cluster, seed=seed, width=width),
             caption="Mean time to failure of a job against its size."
             + (" Points are the data: node-days over failures." if largest_job(tree) else "")
@@ -197,20 +238,20 @@ def _pictures(
             description="Mean time to failure against job size, both axes logarithmic, falling from left to right. "
             "The numbers at the sizes asked are in the first table of this report.",
         ),
-        "ettr": _Picture(
+        "ettr": Picture(
             draw=lambda width: ettr_by_gpus(forecasts, largest=largest_job(tree), width=width),
             caption="Expected share of the wallclock that is productive (ETTR), by size of the job. Dark band: what "
             "the data leave open about the rates. Light band: what one run gets, luck included. Grey: the other plans.",
             description="ETTR against job size, one panel for each plan. The numbers are in the table that follows.",
         ),
     }
-    pictures["fix"] = _Picture(
+    pictures["fix"] = Picture(
         draw=lambda width: mitigation_shares(priced, width=width),
         caption="What measures gain in expected ETTR. Bars: fair share of what all gain together (Shapley), with its "
         "interval. Diamonds: what each gains alone. At the right: the probability that it gains most alone.",
         description="Bars: share of the joint gain of each measure. The numbers are in the table that follows.",
     )
-    pictures["shrinkage"] = _Picture(
+    pictures["shrinkage"] = Picture(
         draw=lambda width: shrinkage(tree, width=width),
         caption="What the fit makes of the counts, a dot for each cell of the table. On the dashed line it "
         "keeps what was counted; cells with few failures move towards their neighbours.",
@@ -218,13 +259,13 @@ def _pictures(
         "diagonal, those with few are drawn towards the middle.",
     )
     if has_job_sizes(tree):
-        pictures["sizes"] = _Picture(
+        pictures["sizes"] = Picture(
             draw=lambda width: job_sizes(tree, width=width),
             caption="How large jobs were, as shares of the jobs and of the GPU time they used.",
             description="Bars: share of jobs and of GPU time by size of the job.",
         )
     if has_job_states(tree):
-        pictures["states"] = _Picture(
+        pictures["states"] = Picture(
             draw=lambda width: job_states(tree, width=width),
             caption="How jobs ended, as shares of the jobs and of the GPU time they used.",
             description="Bars: share of jobs and of GPU time by final state of the job.",
@@ -249,11 +290,11 @@ _RUNS = {
 }
 
 
-def _pictures_of(runs: RunsPart | None) -> dict[str, _Picture]:
+def _pictures_of(runs: RunsPart | None) -> dict[str, Picture]:
     if runs is None:
         return {}
     return {
-        name: _Picture(draw=draw, caption=_RUNS[name][0], description=_RUNS[name][1])
+        name: Picture(draw=draw, caption=_RUNS[name][0], description=_RUNS[name][1])
         for name, draw in runs.figures.items()
     }
 
@@ -272,9 +313,9 @@ def _lead(tree: xr.DataTree, record: Mapping[str, Any], cluster: str, names: Seq
         about = " Forecasts are for a cluster that is not in the data."
     elif len(names) > 1:
         about = f" Forecasts are for {label(cluster)}, one of {len(names)} clusters in the data."
-    source = visible(str(tree["fit_data"].attrs.get("source") or "counts without a stated source"))[:_LONGEST_SOURCE]
     model = visible(str(record.get("model", "of unknown name")))
-    return f"From {source}; model {model}, fitted on {day(str(record.get('created', 'a day unknown')))}.{about}"
+    made = day(str(record.get("created", "a day unknown")))
+    return f"From {sections.short_source(tree)}; model {model}, fitted on {made}.{about}"
 
 
 def _marked(largest: int, sizes: Sequence[int]) -> str:

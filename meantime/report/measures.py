@@ -3,10 +3,19 @@
 import numpy as np
 import xarray as xr
 
-from meantime.forecast import CheaperCheckpoint, FasterRestart, Mitigation, Plan, ScaleComponent, mitigate_rates
+from meantime.forecast import (
+    CheaperCheckpoint,
+    FasterRestart,
+    Mitigation,
+    Plan,
+    RemoveLemons,
+    ScaleComponent,
+    mitigate_rates,
+)
 from meantime.forecast.forecast import SEED
 from meantime.forecast.rates import rates_of
-from meantime.report.numbers import INTERVAL, fraction, gpus, label, odds, opening, three
+from meantime.inference import node_posterior, provenance
+from meantime.report.numbers import INTERVAL, count, fraction, gpus, label, odds, opening, three
 from meantime.report.table import Table
 from meantime.units import seconds
 
@@ -16,6 +25,8 @@ FACTOR = 0.5
 """What each measure multiplies by, so that they can be compared."""
 _NOTICED = 0.002
 """Gain of ETTR below which nothing is called the first thing to do."""
+LIKELY = 0.5
+"""Probability of being a lemon from which a node is taken out."""
 MOST_DRAWS = 4000
 """Draws that the measures are priced with; the Shapley shares need every set of measures."""
 
@@ -50,7 +61,7 @@ def price_measures(
     rate = rates_of(tree, [size], cluster=cluster, seed=seed)
     step = -(-rate.sizes["sample"] // MOST_DRAWS)
     thinned = rate.isel(sample=slice(None, None, step))
-    measures = measures_for(thinned, plan)
+    measures = measures_for(thinned, plan) | lemons_of(tree, cluster, seed=seed, step=step)
     found = mitigate_rates(thinned, plan, list(measures.values()), seed=seed)
     return found.assign_coords(mitigation=list(measures))
 
@@ -72,6 +83,41 @@ def measures_for(rate: xr.DataArray, plan: Plan) -> dict[str, Mitigation]:
     if _takes_time(plan, "checkpoint_write"):
         found["halve the checkpoint write"] = CheaperCheckpoint(factor=FACTOR)
     return found
+
+
+def lemons_of(tree: xr.DataTree, cluster: str | None, *, seed: int = SEED, step: int = 1) -> dict[str, Mitigation]:
+    """Return the removal of the nodes that are lemons more likely than not, by name; nothing of a fit without any.
+
+    Parameters
+    ----------
+    tree
+        A fit.
+    cluster
+        A cluster of the log.
+    seed
+        Of the nodes' rates.
+    step
+        Every which draw is used.
+    """
+    if provenance(tree)["model"] != "node_frailty":
+        return {}
+    nodes = node_posterior(tree, cluster=cluster, seed=seed)
+    number = min(int((nodes["lemon_probability"] >= LIKELY).sum()), nodes.sizes["node"] - 1)
+    if number < 1:
+        return {}
+    rates = nodes["rate"].isel(sample=slice(None, None, step))
+    name = "take the worst node out" if number == 1 else f"take the worst {count(number)} nodes out"
+    return {name: RemoveLemons(number, rates)}
+
+
+def intro(found: xr.Dataset, plan: str) -> str:
+    """Say what the measures are."""
+    others = [str(name) for name in found["mitigation"].values if not str(name).startswith("halve ")]
+    also = f" One of them differs: {others[0]}." if others else ""
+    return (
+        f"Each measure halves one rate of failure or one time of the plan “{label(plan)}”, so that they can be "
+        f"compared; what halving costs is for you to say.{also}"
+    )
 
 
 def _takes_time(plan: Plan, field: str) -> bool:

@@ -31,6 +31,19 @@ _MODELS = {
         "Every cluster has one rate, the same for all components and sizes of job, with a Gamma prior. Counts are "
         "Poisson, so the posterior is a Gamma distribution, known exactly."
     ),
+    "over_time": (
+        "The logarithm of the rate of a component on a cluster walks from one period of the log to the next: a walk "
+        "that all components of the cluster share, and one of its own each. Widths of the steps are fitted, so that "
+        "quiet times stay smooth; where change points were asked for, the common walk may jump. Counts are Poisson "
+        "with a Gamma-distributed deviation of each period. Forecasts walk on from the last period and widen as they "
+        "go. The rate of a node does not depend on the size of the job."
+    ),
+    "node_frailty": (
+        "Every node has a rate of its own, Gamma-distributed about that of its class. Most nodes are normal; a share, "
+        "which is fitted, are lemons that fail several times as often. The probability that a node is a lemon follows "
+        "from its failures and days at risk by Bayes’ rule. Jobs are taken to run on nodes of the whole fleet; the "
+        "rate of a node does not depend on the size of the job."
+    ),
 }
 
 

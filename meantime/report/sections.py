@@ -22,6 +22,7 @@ from meantime.report.numbers import (
     fraction,
     fraction_between,
     label,
+    listing,
     quantity,
     sentence,
     share,
@@ -35,6 +36,8 @@ from meantime.units import PER_1000_NODE_DAYS
 MOST_REMARKS = 20
 MOST_CLUSTERS = 60
 MOST_COMPONENTS = 60
+_MOST_FILES = 3
+_LONGEST_SOURCE = 120
 
 
 def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
@@ -44,7 +47,7 @@ def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
     kinds = {"busy": "time that jobs ran", "calendar": "calendar time", "stated": "as stated by the source"}
     kind = str(attrs.get("exposure_kind", "stated"))
     largest = float(attrs.get("largest_job_gpus", 0))
-    found = [("Source", _plain(attrs.get("source") or "not stated"))]
+    found = [("Source", _plain(source_of(tree)))]
     if facts.get("log_start") and facts.get("log_end"):
         found.append(("Span", f"{day(facts['log_start'])} to {day(facts['log_end'])}"))
     return [
@@ -55,6 +58,19 @@ def read_facts(tree: xr.DataTree) -> list[tuple[str, str]]:
         ("Largest job", f"{count(largest)} GPUs" if largest else "not known"),
         ("Clusters", _some([label(name) for name in clusters(tree)])),
     ]
+
+
+def source_of(tree: xr.DataTree) -> str:
+    """Name the source of the data."""
+    return visible(str(tree["fit_data"].attrs.get("source") or "counts without a stated source"))
+
+
+def short_source(tree: xr.DataTree) -> str:
+    """Name the source in little room: of files their names without folders, of many the first and how many more."""
+    names = [name.rpartition("/")[2] or name for name in source_of(tree).split(", ")]
+    if len(names) > _MOST_FILES:
+        names = [names[0], f"{count(len(names) - 1)} other files"]
+    return listing(names)[:_LONGEST_SOURCE]
 
 
 def reader_notes(tree: xr.DataTree) -> list[str]:

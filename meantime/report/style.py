@@ -194,7 +194,13 @@ def log_ticks(axis: Axis, low: float, high: float, *, most: int) -> None:
     (axis.axes.set_xlim if horizontal else axis.axes.set_ylim)(low, high)
     axis.set_major_locator(FixedLocator(inside))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+
+
+def plain(value: float) -> str:
+    """Write a number in full, never with a power of ten: ``"0.00001"``, ``"20,000"``."""
+    text = f"{value:,.10f}" if 0 < abs(value) < 1e-4 else f"{value:,.10g}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _even(low: int, high: int, most: int) -> list[int]:

@@ -32,6 +32,7 @@ from meantime.report.numbers import (
     signed,
     three,
 )
+from meantime.report.own import OwnPart
 from meantime.report.plans import describe
 from meantime.units import PER_1000_NODE_DAYS
 
@@ -108,6 +109,7 @@ def answers(
     sizes: Sequence[int],
     cluster: str,
     priced: xr.Dataset,
+    own: OwnPart | None = None,
 ) -> list[Answer]:
     """Answer what a reader asks first, in the order asked.
 
@@ -123,10 +125,14 @@ def answers(
         The cluster they are about, or ``"new"``.
     priced
         The measures, as of `meantime.report.measures.price_measures`.
+    own
+        What the model of the fit adds to the report.
     """
+    added = [] if own is None else [Answer(question=own.question, text=own.answer)]
     return [
         Answer(question="What fails most?", text=_frequent(tree, cluster)),
         Answer(question="How long does a job run between failures today?", text=_mttf_today(tree, sizes, cluster)),
+        *added,
         Answer(question="What should we expect at larger sizes?", text=_larger(forecasts, plans, sizes)),
         Answer(question="What should be fixed first, and what does that buy?", text=fix_first(priced)),
         Answer(question="How sure is this?", text=_sure(tree, sizes)),
@@ -283,10 +289,11 @@ def _sure(tree: xr.DataTree, sizes: Sequence[int]) -> str:
         )
     elif not seen:
         parts.append("The size of the largest job in the data is not known, so every size counts as extrapolated.")
-    return " ".join([*parts, _gate(tree)])
+    return " ".join([*parts, gate(tree)])
 
 
-def _gate(tree: xr.DataTree) -> str:
+def gate(tree: xr.DataTree) -> str:
+    """Say in a sentence whether the draws can be trusted."""
     found = provenance(tree)
     if found.get("diagnostics", {}).get("converged") is False:
         return "The fit did not converge: do not rely on these figures."

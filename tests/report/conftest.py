@@ -3,12 +3,17 @@
 import dataclasses
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from meantime.datasets.simulate import simulate_nodes, simulate_survival
+from meantime.inference import fit
 from meantime.models import MODELS
+
+from ..models.tables import period_table
 
 SIZES = np.array([8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
 RATES = {
@@ -25,6 +30,8 @@ RATES = {
 """True failures per 1,000 node-days at 64 GPUs."""
 SLOPE = 0.04
 HOSTILE = ["<script>alert(1)</script>", "$x^2$ $\\frac$", "a & b \"quoted\" 'single'", "nul\x00 esc\x1b \u202ertl"]
+QUICK: dict[str, Any] = {"seed": 2, "method": "laplace", "progress": False, "allow_unconverged": True}
+"""Options of a fit for a first look, which costs little."""
 _STATES = (
     ("COMPLETED", 60_000, 2.1e6),
     ("FAILED", 24_000, 0.9e6),
@@ -74,6 +81,26 @@ def two_fit() -> xr.DataTree:
 def component_fit() -> xr.DataTree:
     """A `component` fit without job sizes."""
     return component_tree()
+
+
+@pytest.fixture(scope="session")
+def months_fit() -> xr.DataTree:
+    """A first look at a fit of `over_time` with change points, of one component."""
+    table = period_table(clusters=1, components=1)
+    return fit(table, "over_time", priors={"change_rate": 0.5}, **QUICK)
+
+
+@pytest.fixture(scope="session")
+def lemon_fit() -> xr.DataTree:
+    """A first look at a fit of `node_frailty`: 100 nodes, some of them lemons."""
+    table, _ = simulate_nodes(seed=2, nodes=100, exposure=365.0, lemon_share=0.05, lemon_multiplier=12.0)
+    return fit(table, "node_frailty", **QUICK)
+
+
+@pytest.fixture(scope="session")
+def lives_fit() -> xr.DataTree:
+    """A first look at a fit of `lifetime` whose hazard rises with age."""
+    return fit(simulate_survival(seed=3, units=2000, shape=1.5)[0], "lifetime", **QUICK)
 
 
 @pytest.fixture(scope="session")

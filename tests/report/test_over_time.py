@@ -34,11 +34,8 @@ def test_the_line_is_the_posterior_median(tree):
     assert figure.legends[0].get_texts()[0].get_text().startswith("fit: median")
 
 
-def test_bars_are_the_probabilities_of_change():
-    found = fit(
-        period_table(clusters=1, components=1), "over_time", priors={"change_rate": 0.5}, seed=2, method="laplace",
-        progress=False, allow_unconverged=True,
-    )  # fmt: skip
+def test_bars_are_the_probabilities_of_change(months_fit):
+    found = months_fit
     axes, below = rates_over_time(found, horizon="60d").axes
     changes = change_points(found)
     heights = [bar.get_height() for bar in below.patches]

@@ -1,9 +1,11 @@
 """The figures, one a file. Each takes a fit and returns a `matplotlib.figure.Figure`; none touches pyplot."""
 
 from meantime.report.figures.attributed import attributed_rates
+from meantime.report.figures.backtested import backtest_coverage
 from meantime.report.figures.contours import ettr_contours
 from meantime.report.figures.ettr import ettr_by_gpus
 from meantime.report.figures.forest_plot import forest
+from meantime.report.figures.incident_plot import incident_sizes
 from meantime.report.figures.ledger import ledger_bars
 from meantime.report.figures.lost import goodput_lost
 from meantime.report.figures.measured import measured_by_size, measured_ettr
@@ -23,12 +25,14 @@ from meantime.report.figures.uniform import loo_pit, sbc_ranks, uniform_figure
 
 __all__ = [
     "attributed_rates",
+    "backtest_coverage",
     "ettr_by_gpus",
     "ettr_contours",
     "forest",
     "goodput_lost",
     "has_job_sizes",
     "has_job_states",
+    "incident_sizes",
     "job_sizes",
     "job_states",
     "ledger_bars",

@@ -69,11 +69,12 @@ def attributed_rates(
             bounds = np.stack(garwood(failures, exposure)) * PER_1000_NODE_DAYS
             height = np.arange(len(rows)) + 0.26 * (index - (len(names) - 1) / 2)
             tint, marker = colour(SERIES[index]), MARKERS[index]
+            of = "as counted" if len(names) == 1 else label(name)
             some = failures > 0
             rates = failures[some] / exposure * PER_1000_NODE_DAYS
             axes.hlines(height[some], *bounds[:, some], color=tint, linewidth=2)
             axes.plot(rates, height[some], marker, color=tint, markersize=6, markeredgecolor=colour("paper"),
-                      markeredgewidth=0.8, label=f"{label(name)}, exact {INTERVAL}")  # fmt: skip
+                      markeredgewidth=0.8, label=f"{of}, exact {INTERVAL}")  # fmt: skip
             axes.plot(bounds[1][~some], height[~some], "<", color="none", markeredgecolor=tint, markersize=6)
             high = max(high, bounds[1].max())
             low = min([low, *bounds[0][some].tolist()])

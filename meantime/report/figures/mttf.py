@@ -200,7 +200,7 @@ def _rates(axes: Axes, picture: _Picture) -> None:
     else:
         axes.set_ylim(0, top)
     bounds = picture.raw_upper * scale
-    inside = ~some & (bounds < axes.get_ylim()[1])
+    inside = ~some & (bounds < axes.get_ylim()[1] / 1.1)
     axes.plot(picture.at[inside], bounds[inside], "v", color="none", markersize=6, markeredgecolor=colour("vermilion"))
     axes.set_ylabel("failures per\n1,000 node-days")
 

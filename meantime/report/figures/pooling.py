@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from meantime.intervals import summarise
 from meantime.report.evidence import counts
 from meantime.report.numbers import INTERVAL
-from meantime.report.style import WIDE, colour, literal, log_ticks, new_figure, styled, top_legend
+from meantime.report.style import WIDE, colour, literal, log_ticks, new_figure, plain, styled, top_legend
 from meantime.units import PER_1000_NODE_DAYS
 
 MOST_CELLS = 300
@@ -18,7 +18,7 @@ _AREA = 110.0
 
 
 def shrinkage(tree: xr.DataTree, *, width: float = WIDE) -> Figure:
-    """Draw fitted rates against rates as counted, a dot for every cluster, component and size of job.
+    """Draw fitted rates against rates as counted, a dot for every cluster, component and size of job or period.
 
     On the diagonal the fit keeps what was counted. Cells with few failures leave it towards the rates of their
     neighbours; cells without a failure, which have no rate on a log scale, stand at the left edge.
@@ -81,7 +81,7 @@ def _zero_tick(axes: Axes, at: float) -> None:
     """Write 0 below the cells without a failure, instead of the number that stands there on a log scale."""
     kept = [tick for tick in axes.xaxis.get_majorticklocs() if tick > at * 1.6]
     axes.xaxis.set_major_locator(FixedLocator([at, *kept]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: "0" if value <= at else f"{value:,.10g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: "0" if value <= at else plain(value)))
 
 
 def shrunk(tree: xr.DataTree) -> xr.Dataset:
@@ -93,7 +93,7 @@ def shrunk(tree: xr.DataTree) -> xr.Dataset:
         `fitted` (cell, figure), `raw` (cell) and `failures` (cell).
     """
     rate = tree["posterior"]["rate"]
-    table = counts(tree)
+    table = _counted(tree)
     dims = [str(dim) for dim in rate.dims if dim not in ("chain", "draw")]
     failures = table["failures"].sum([dim for dim in table["failures"].dims if dim not in dims]).transpose(*dims)
     exposure = table["exposure"].sum([dim for dim in table["exposure"].dims if dim not in dims])
@@ -109,3 +109,12 @@ def shrunk(tree: xr.DataTree) -> xr.Dataset:
             "failures": ("cell", counted),
         }
     )
+
+
+def _counted(tree: xr.DataTree) -> xr.Dataset:
+    """Return the table that was fitted, by period where the posterior has rates by period."""
+    rate = tree["posterior"]["rate"]
+    if "period" not in rate.dims:
+        return counts(tree)
+    table = tree["fit_data"].to_dataset()
+    return table.sum([dim for dim in ("node",) if dim in table.dims]).reindex(period=rate["period"], fill_value=0)

@@ -20,11 +20,13 @@ from meantime.report.figures.attributed import attributed_rates
 from meantime.report.figures.contours import ettr_contours
 from meantime.report.figures.ettr import ettr_by_gpus
 from meantime.report.figures.forest_plot import forest
+from meantime.report.figures.incident_plot import incident_sizes
 from meantime.report.figures.ledger import ledger_bars
 from meantime.report.figures.lost import goodput_lost
 from meantime.report.figures.measured import measured_ettr
 from meantime.report.figures.mttf import mttf_by_size
 from meantime.report.figures.nodes import lemon_nodes
+from meantime.report.figures.over_time import rates_over_time
 from meantime.report.figures.pooling import shrinkage
 from meantime.report.figures.repairs import repair_times
 from meantime.report.figures.shapley import mitigation_shares
@@ -34,6 +36,9 @@ from meantime.report.figures.swings import tornado
 from meantime.report.measures import price_measures
 from meantime.report.plans import GPUS, default_plans
 from meantime.report.style import styled
+
+AHEAD = "90d"
+"""How far rates over time are drawn ahead."""
 
 
 def save_figures(
@@ -63,7 +68,7 @@ def save_figures(
     Returns
     -------
     list[pathlib.Path]
-        The files, ``failure_rates.png`` first; of a fit of lives or repairs, its one figure.
+        The files, ``failure_rates.png`` first; of a fit of lives, repairs or incidents, its one figure.
 
     Raises
     ------
@@ -110,6 +115,8 @@ def _of_fit(
         return {"repair_times": repair_times(tree)}
     if model in ("lifetime", "lifetime_steps"):
         return {"survival": survival_by_age(tree)}
+    if model == "incident":
+        return {"incident_sizes": incident_sizes(tree, cluster=cluster)}
     chosen = choose_cluster(tree, cluster)
     plan = next(iter((plans or default_plans(gpus_per_node(tree))).values()))
     shown = shown_clusters(tree, cluster)
@@ -123,6 +130,8 @@ def _of_fit(
         "mitigation_shares": mitigation_shares(price_measures(tree, max(gpus), plan, cluster=chosen, seed=seed)),
         "tornado": tornado(sensitivity(rates_of(tree, max(gpus), cluster=chosen, seed=seed), plan, seed=seed)),
     }
+    if model == "over_time":
+        figures["rates_over_time"] = rates_over_time(tree, cluster=chosen, horizon=AHEAD, seed=seed)
     if model == "node_frailty":
         figures["lemon_nodes"] = lemon_nodes(tree, cluster=chosen, seed=seed)
     if has_job_states(tree):

@@ -59,10 +59,12 @@ def tornado(found: xr.Dataset, *, gpus: int | None = None, most: int = 12, width
         low, high = (ends.min(), ends.max()) if names else (middle, middle)
         room = max(high - low, 1e-3) * (0.8 if phone else 0.32)
         axes.set_xlim(low - max(high - low, 1e-3) * 0.05, high + room)
+        axes.set_xticks([tick for tick in axes.get_xticks() if low - 0.5 * room <= tick <= 1])
+        axes.set_xlim(low - max(high - low, 1e-3) * 0.05, high + room)
         for row, name in enumerate(names):
             text = _range(name, float(one["low"][row]), float(one["high"][row]))
-            axes.annotate(text, (ends[:, row].max(), row), xytext=(5, 0), textcoords="offset points", va="center",
-                          color=colour("muted"))  # fmt: skip
+            axes.annotate(text, (max(middle, ends[:, row].max()), row), xytext=(5, 0), textcoords="offset points",
+                          va="center", color=colour("muted"))  # fmt: skip
         name_rows(axes, [_named(name, bool(one["uncertain"][row])) for row, name in enumerate(names)], phone=phone)
         axes.set_xlabel(f"expected ETTR at {count(size)} GPUs")
         axes.annotate(f"{fraction(middle)} at the medians", (middle, 1), xycoords=axes.get_xaxis_transform(),

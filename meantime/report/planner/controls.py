@@ -192,10 +192,24 @@ SPARES = (
 )
 """Nodes that stand by."""
 
+LEMONS = Control(
+    name="lemons",
+    label="Worst nodes taken out",
+    unit="",
+    low=1,
+    high=128,
+    kind="zero",
+    least=0,
+    most=128,
+    value=0,
+    whole=True,
+)
+"""Nodes that leave the fleet; only of a fit that knows nodes."""
+
 RATE = Control(name="rate", label="", unit="×", low=0, high=2, kind="linear", least=0, most=10, value=1)
 """The factor of a component's rate."""
 
-CONTROLS = (*PLAN, INTERVAL, *MEASURES, *BACKGROUND, *SPARES)
+CONTROLS = (*PLAN, INTERVAL, *MEASURES, *BACKGROUND, *SPARES, LEMONS)
 
 
 def settings_of(plan: Plan, gpus: int) -> dict[str, Any]:

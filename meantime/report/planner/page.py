@@ -1,5 +1,6 @@
 """The planner: one HTML file that computes forecasts in the browser, without network, from a fit's posterior."""
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -20,15 +21,25 @@ from meantime.report.evidence import NEW, choose_cluster, clusters, gpus_per_nod
 from meantime.report.numbers import INTERVAL as INTERVAL_NAME
 from meantime.report.numbers import count, day, label, visible
 from meantime.report.planner.bundle import as_json, asset, digest_of, library_version, script
-from meantime.report.planner.controls import BACKGROUND, CONTROLS, INTERVAL, MEASURES, PLAN, RATE, SPARES, settings_of
+from meantime.report.planner.controls import (
+    BACKGROUND,
+    CONTROLS,
+    INTERVAL,
+    LEMONS,
+    MEASURES,
+    PLAN,
+    RATE,
+    SPARES,
+    settings_of,
+)
+from meantime.report.planner.lemons import lemons_of
 from meantime.report.planner.tables import knots, shares_of, tables_of
-from meantime.report.sections import provenance_facts
+from meantime.report.sections import provenance_facts, short_source
 from meantime.report.style import DARK, LIGHT
 
 SMALLEST, LARGEST = 1024, 1_000_000
 """Ends of the scale of GPUs unless told otherwise."""
 
-_LONGEST_SOURCE = 120
 _UNNAMED = "cluster"
 """The name a cluster has where its log gives it none."""
 _OPEN = 6
@@ -114,6 +125,8 @@ def render(
     chosen = choose_cluster(tree, cluster)
     rate = rates_of(tree, knots(smallest, largest), cluster=chosen, seed=seed)
     tables = tables_of(rate)
+    lemons = None if chosen == NEW else lemons_of(tree, rate, tables, cluster=chosen, seed=seed)
+    removal = None if lemons is None else dataclasses.replace(LEMONS, high=lemons.most, most=lemons.most)
     near = min(rate["gpus"].values.tolist(), key=lambda size: abs(size - gpus))
     shares = shares_of(rate, near)
     order = sorted(range(len(shares)), key=lambda place: -shares[place])
@@ -125,7 +138,9 @@ def render(
         "labels": [label(name) for name in tables.components],
         "settings": settings | {"rates": dict.fromkeys(tables.components, 1)},
         "bounds": {control.name: control.bounds for control in CONTROLS}
-        | {"gpus": {"min": smallest, "max": largest, "whole": True}, "x.": RATE.bounds},
+        | {"gpus": {"min": smallest, "max": largest, "whole": True}, "x.": RATE.bounds}
+        | {"lemons": LEMONS.bounds | {"max": 0 if lemons is None else lemons.most}},
+        "lemons": None if lemons is None else lemons.to_dict(),
         "gpus_per_node": plan.gpus_per_node,
         "largest_job_gpus": int(rate.attrs["largest_job_gpus"]),
         "interval": describe(),
@@ -146,6 +161,7 @@ def render(
             plan=PLAN,
             measures=MEASURES,
             spares=SPARES,
+            lemons=removal,
             rate=RATE,
             first=components[:_OPEN],
             others=components[_OPEN:],
@@ -197,14 +213,14 @@ def _title(names: list[str], chosen: str) -> str:
 
 def _lead(tree: xr.DataTree, cluster: str, names: list[str]) -> str:
     record = provenance(tree)
-    source = visible(str(tree["fit_data"].attrs.get("source") or "counts without a stated source"))[:_LONGEST_SOURCE]
     model = visible(str(record.get("model", "of unknown name")))
     about = ""
     if cluster == NEW:
         about = " For a cluster that is not in the data."
     elif len(names) > 1:
         about = f" For {label(cluster)}, one of {len(names)} clusters in the data."
-    return f"From {source}; model {model}, fitted on {day(str(record.get('created', 'a day unknown')))}.{about}"
+    made = day(str(record.get("created", "a day unknown")))
+    return f"From {short_source(tree)}; model {model}, fitted on {made}.{about}"
 
 
 def _notes(rate: xr.DataArray, plan: Plan) -> list[str]:

@@ -45,6 +45,8 @@ class Tables:
         Thinned draws, shape (sizes, components, draws), 16 bits each.
     corrections
         Quantile of all draws over that of the thinned ones, shape (sizes, levels).
+    kept
+        Places of the thinned draws among all.
     """
 
     sizes: np.ndarray
@@ -53,6 +55,7 @@ class Tables:
     steps: np.ndarray
     codes: np.ndarray
     corrections: np.ndarray
+    kept: np.ndarray
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tables as JSON can hold them, arrays as base64 of little-endian bytes."""
@@ -64,8 +67,8 @@ class Tables:
             "draws": self.codes.shape[-1],
             "lows": self.lows.tolist(),
             "steps": self.steps.tolist(),
-            "logs": _text(self.codes.astype("<u2")),
-            "corrections": _text(self.corrections.astype("<f4")),
+            "logs": text_of(self.codes.astype("<u2")),
+            "corrections": text_of(self.corrections.astype("<f4")),
         }
 
 
@@ -117,6 +120,7 @@ def tables_of(rate: xr.DataArray) -> Tables:
         steps=steps,
         codes=codes,
         corrections=corrections,
+        kept=kept,
     )
 
 
@@ -141,7 +145,8 @@ def _coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return lows, steps, codes
 
 
-def _text(values: np.ndarray) -> str:
+def text_of(values: np.ndarray) -> str:
+    """Write the bytes of an array as base64."""
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
 
 

@@ -17,10 +17,12 @@ from meantime.forecast import (
     FasterRestart,
     HotSpares,
     Plan,
+    RemoveLemons,
     ScaleComponent,
     forecast,
     mitigate,
 )
+from meantime.inference import node_posterior
 from meantime.report import write_planner
 
 pytestmark = pytest.mark.slow
@@ -194,6 +196,30 @@ def test_measures_as_mitigate_prices_them(page: Any, size_fit: xr.DataTree) -> N
         for figure in ("median", "lower", "upper"):
             expected = float(want.sel(gpus=gpus, figure=figure))
             assert found[place]["ettr"][figure] == pytest.approx(expected, rel=1e-6), (gpus, figure)
+
+
+def test_worst_nodes_taken_out_as_mitigate_prices_them(
+    browser: Any, lemon_fit: xr.DataTree, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Any number of nodes, with other measures beside it; what is shared keeps the name of the mitigation."""
+    page = browser.new_page()
+    page.goto(write_planner(lemon_fit, tmp_path_factory.mktemp("lemons") / "planner.html").as_uri())
+    plan, rates = Plan(checkpoint_interval="20min"), node_posterior(lemon_fit)["rate"]
+    for number in (1, 7, 99):
+        measures = [RemoveLemons(number, rates), FasterRestart(factor=0.4)]
+        want = mitigate(lemon_fit, [4096, 131_072], plan, measures)
+        found = outcomes(page, [4096, 131_072], optimal=False, interval=20, lemons=number, fewer_restart=0.4)
+        for place, figure in itertools.product((0, 1), ("median", "lower", "upper")):
+            for name, variable in {"ettr": "ettr_after", "mttf": "mttf_after"}.items():
+                expected = float(want[variable].isel(gpus=place).sel(figure=figure))
+                assert found[place][name][figure] == pytest.approx(expected, rel=1e-6), (number, place, figure)
+    page.fill("#lemons", "7")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert "Of 100 nodes" in page.inner_text("#lemons-hint")
+    assert page.evaluate("meantime.current().lemons") == 7
+    page.fill("#lemons", "100")
+    assert page.get_attribute("#lemons", "aria-invalid") == "true"
+    page.close()
 
 
 def test_one_scaled_component(page: Any, size_fit: xr.DataTree) -> None:

@@ -242,6 +242,37 @@ def test_every_control_has_a_name_and_is_reached_by_tab(watch: Watch) -> None:
     assert watch.page.evaluate("document.activeElement.id") == "gpus-slider"
 
 
+def test_the_keyboard_alone_makes_a_plan(watch: Watch) -> None:
+    """Tab goes through the controls as they stand, the focus in sight; space and the keys of sliders set them."""
+    order = watch.page.evaluate(
+        """[...document.querySelectorAll("#form input, #form summary")]
+             .filter(one => one.offsetParent && !one.closest("details:not([open]) > :not(summary)"))
+             .map(one => one.id || one.tagName)"""
+    )
+    watch.page.focus("#gpus")
+    for name in order:
+        seen = watch.page.evaluate(
+            """() => { const one = document.activeElement, style = getComputedStyle(one);
+                       return [one.id || one.tagName, style.outlineStyle, parseFloat(style.outlineWidth)]; }"""
+        )
+        assert seen[0] == name
+        assert seen[1] != "none", name
+        assert seen[2] >= 1, name
+        watch.page.keyboard.press("Tab")
+    before = watch.text("ettr")
+    watch.page.focus("#optimal")
+    watch.page.keyboard.press("Space")
+    assert not watch.page.is_checked("#optimal")
+    watch.page.focus("#interval-slider")
+    watch.page.keyboard.press("End")
+    assert watch.number("interval") == 720
+    assert watch.text("ettr") != before
+    watch.page.focus("#asynchronous")
+    watch.page.keyboard.press("Space")
+    watch.frame()
+    assert watch.page.is_visible("#blocking")
+
+
 def test_dark_and_light_follow_the_screen(browser: Any, path: Path) -> None:
     paper = {}
     for scheme in ("light", "dark"):

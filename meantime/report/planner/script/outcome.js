@@ -10,7 +10,7 @@ function waitOf(plan, hazard) {
 // Hazards per hour of a job at the levels of the posterior.
 function hazardsOf(posterior, plan, gpus, gpusPerNode, nComponents) {
   const factors = plan.factors ?? new Array(nComponents).fill(1);
-  return posterior.rates(gpus, factors).map((rate) => rate * (gpus / gpusPerNode / 24));
+  return posterior.rates(gpus, factors, plan.lemons).map((rate) => rate * (gpus / gpusPerNode / 24));
 }
 
 // The synchronous plan of one hazard, at the interval that is set or best for all hazards together.

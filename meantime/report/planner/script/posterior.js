@@ -13,11 +13,13 @@ function quantile(ordered, probability) {
   return ordered[below] + (place - below) * (ordered[above] - ordered[below]);
 }
 
-function makePosterior(tables) {
+function makePosterior(tables, nodes) {
   const { sizes, levels, draws, lows, steps } = tables;
   const codes = new Uint16Array(bytesOf(tables.logs));
   const corrections = new Float32Array(bytesOf(tables.corrections));
   const nComponents = lows.length;
+  const left = nodes && new Float32Array(bytesOf(nodes.shares));
+  const leftCorrections = nodes && new Float32Array(bytesOf(nodes.corrections));
   const logs = new Float64Array(codes.length);
   for (let i = 0; i < codes.length; i += 1) {
     const component = Math.floor(i / draws) % nComponents;
@@ -48,18 +50,22 @@ function makePosterior(tables) {
 
   // Quantiles of the total rate at the levels: those of the thinned draws, each corrected by the factor by which
   // it misses that of all draws while nothing is scaled. So without measures they are those of all draws.
-  function rates(gpus, factors) {
+  // With nodes taken out the corrections are those of the draws without them.
+  function rates(gpus, factors, out = 0) {
     const total = new Float64Array(draws);
     components(gpus).forEach((values, component) => {
       const factor = factors[component];
       for (let d = 0; d < draws; d += 1) total[d] += factor * values[d];
     });
+    if (out) for (let d = 0; d < draws; d += 1) total[d] *= left[(out - 1) * draws + d];
     total.sort();
     const [lower, upper, t] = between(gpus);
     const count = levels.length;
+    const known = out ? leftCorrections : corrections;
+    const first = out ? (out - 1) * sizes.length * count : 0;
     return levels.map((level, i) => {
-      const one = Math.log(corrections[lower * count + i]);
-      const other = Math.log(corrections[upper * count + i]);
+      const one = Math.log(known[first + lower * count + i]);
+      const other = Math.log(known[first + upper * count + i]);
       return quantile(total, level) * Math.exp((1 - t) * one + t * other);
     });
   }

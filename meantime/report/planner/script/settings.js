@@ -50,6 +50,7 @@ function planOf(settings) {
     slowdown: 0,
     pool: null,
     factors: null,
+    lemons: 0,
   };
 }
 
@@ -68,6 +69,7 @@ function mitigated(settings, components) {
     const pool = { spares: settings.spares, repair: settings.repair, swap: toHours(settings.swap, "min") };
     plan.pool = pool;
   }
+  plan.lemons = settings.lemons;
   plan.factors = components.map((name) => settings.rates[name]);
   return plan;
 }
@@ -87,5 +89,6 @@ function measuresOf(settings, components) {
   if (settings.spares > 0) {
     measures.push(`${settings.spares} hot spare${settings.spares > 1 ? "s" : ""}, repair ${settings.repair}h`);
   }
+  if (settings.lemons > 0) measures.push(`remove ${settings.lemons} lemon${settings.lemons > 1 ? "s" : ""}`);
   return measures;
 }

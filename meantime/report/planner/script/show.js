@@ -72,6 +72,7 @@ function showControls(now) {
   control("spares").hint(settings.spares === 0 ? "" : settings.queue === 0
     ? "The plan has no queue, so spares have nothing to save."
     : `${gpusText(idle)} stand by idle.`);
+  control("lemons")?.hint(settings.lemons === 0 ? "" : `Of ${count(facts.lemons.fleet)} nodes, the worst by their posterior rates.`);
   control("fewer_detection").hint(settings.detection === 0 ? "The plan has no detection time to shorten." : "");
 }
 

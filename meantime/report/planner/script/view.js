@@ -2,7 +2,7 @@
 
 const byId = (id) => document.getElementById(id);
 const facts = JSON.parse(byId("facts").textContent);
-const posterior = makePosterior(facts);
+const posterior = makePosterior(facts, facts.lemons);
 const { components } = facts;
 const bounds = facts.bounds;
 const fixed = { gpusPerNode: facts.gpus_per_node, nComponents: components.length, seed: facts.seed };

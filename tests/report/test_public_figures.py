@@ -118,7 +118,7 @@ def test_every_figure_that_there_are_data_for(source: Callable[[Path], Drawn], s
         assert box.x1 * 72 < figure.get_figwidth() * 72 + 2, name
         assert box.y1 * 72 < figure.get_figheight() * 72 + 2, name
         for axes in figure.axes:
-            assert axes.has_data(), name
+            assert axes.has_data() or not axes.axison, name  # places of a grid that are left over are off
             for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
                 assert "e-" not in label.get_text(), name
             limits = np.array([*axes.get_xlim(), *axes.get_ylim()], dtype=float)

@@ -72,6 +72,7 @@ def parts_page(tree: xr.DataTree, *, cluster: str | None = None) -> PartsPage | 
         "lifetime": lambda: lives_page(tree),
         "lifetime_steps": lambda: lives_page(tree),
         "repair": lambda: repairs_page(tree),
+        "repair_tail": lambda: repairs_page(tree),
         "incident": lambda: incidents_page(tree, cluster),
     }
     build = pages.get(str(provenance(tree).get("model")))

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from meantime.inference import repair_hours
+from meantime.inference import provenance, repair_hours
 from meantime.intervals import summarise
 from meantime.report.evidence import source_facts
 from meantime.report.figures import repair_times
@@ -19,15 +19,22 @@ _COUNTED = (
     "A repair is the time from the begin of an outage to its end. Outages that went on when the log ended are "
     "censored; those without a length are left out and counted."
 )
-_MODEL = (
-    "Repair times of a class are log-normal. Medians and spreads of the classes are drawn from common distributions, "
-    "so that classes with few repairs borrow from the others. The mean of a log-normal hangs on its tail: where real "
-    "times have a heavier one, the longest repairs are longer than this says."
-)
+_MODELS = {
+    "repair": (
+        "Repair times of a class are log-normal. Medians and spreads of the classes are drawn from common "
+        "distributions, so that classes with few repairs borrow from the others. The mean of a log-normal hangs on its "
+        "tail: where real times have a heavier one, the longest repairs are longer than this says."
+    ),
+    "repair_tail": (
+        "Repair times of a class are a mixture of two log-normals: common repairs, and a share of long ones that end "
+        "later and are spread wider. What classes have in common is drawn from common distributions, so that classes "
+        "with few repairs borrow from the others."
+    ),
+}
 
 
 def repairs_page(tree: xr.DataTree) -> PartsPage:
-    """Return the page of a fit of `repair`."""
+    """Return the page of a fit of `repair` or `repair_tail`."""
     table, hours = tree["fit_data"].to_dataset(), repair_hours(tree)
     names = [str(name) for name in table["class"].values]
     number = table["repairs"].values + np.bincount(table["open_class"].values.astype(int), minlength=len(names))
@@ -82,7 +89,7 @@ def repairs_page(tree: xr.DataTree) -> PartsPage:
             ),
         ),
         counted=_COUNTED,
-        model=_MODEL,
+        model=_MODELS[str(provenance(tree)["model"])],
     )
 
 

@@ -24,11 +24,19 @@ class Geometry:
     to_values
         ``(z, data) -> (values, log Jacobian)``: the model's value variables (unconstrained) by name.
         It depends on shapes and priors only.
+    label
+        Name of an array of whole numbers in `data` that chooses among maps. A sampler that draws it hands its own on as
+        ``data["label"]``, and the density of the label given the values is then part of the log Jacobian.
+    relabel
+        ``(key, z, label, data) -> (label, log ratio)``: a proposal of another, and how much more probable the
+        proposal's own approximation takes it to be.
     """
 
     size: int
     data: dict[str, np.ndarray]
     to_values: Callable[[Any, Arrays], tuple[dict[str, Any], Any]]
+    label: str | None = None
+    relabel: Callable[[Any, Any, Any, Arrays], tuple[Any, Any]] | None = None
 
 
 def unpack(z: Any, shapes: Shapes) -> dict[str, Any]:

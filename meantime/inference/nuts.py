@@ -19,6 +19,7 @@ import numpy as np
 
 from meantime.inference import warmup
 from meantime.inference.keys import WORDS, key_kind
+from meantime.inference.target import Labels
 
 if TYPE_CHECKING:
     import jax
@@ -60,10 +61,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """Two jitted functions: ``block(state, iterations, data) -> (state, (z, statistics))`` and ``collect(z, data)``."""
+    """Two jitted functions, ``block(state, iterations, data) -> (state, ((z, label), statistics))`` and
+    ``collect((z, label), data)``; and ``label(data)``, the first label. Without labels it is None.
+    """
 
     block: Callable[..., tuple[Tree, Tree]]
     collect: Callable[..., Tree]
+    label: Callable[[Tree], Tree]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,11 @@ def build_sampler(
     potential: Callable[["jax.Array", Tree], "jax.Array"],
     collect: Callable[["jax.Array", Tree], dict[str, "jax.Array"]],
     settings: Settings,
+    labels: Labels | None = None,
 ) -> Sampler:
     """Prepare NUTS for a density; nothing is compiled before the first call.
+
+    With labels, each trajectory is preceded by a Metropolis step that proposes another map of the same z.
 
     Parameters
     ----------
@@ -89,6 +96,8 @@ def build_sampler(
         ``(z, data) -> named arrays``: what is kept of a draw.
     settings
         How to sample; not the length of the warm-up, for which any will do.
+    labels
+        How the map of z is drawn, if there are several.
     """
     import jax
     import jax.numpy as jnp
@@ -96,23 +105,37 @@ def build_sampler(
 
     value_and_gradient = jax.jit(jax.value_and_grad(potential))
 
+    def relabel(point: Tree, key: "jax.Array", data: Tree, known: Labels) -> Tree:
+        z, height, gradient, label = point
+        first, second = jax.random.split(key)
+        proposed, log_ratio = known.propose(first, z, label, known.into(label, data))
+        energy, slope = value_and_gradient(z, known.into(proposed, data))
+        take = jnp.log(jax.random.uniform(second)) < height - energy - log_ratio
+        return z, *(jnp.where(take, new, old) for new, old in ((energy, height), (slope, gradient), (proposed, label)))
+
     def one(
         point: Tree, momentum: "jax.Array", key: "jax.Array", step_size: "jax.Array", variance: "jax.Array", data: Tree
     ) -> tuple[Tree, Tree]:
+        chance = jax.random.wrap_key_data(key, impl=key_kind())
+        if labels is not None:
+            chance, other = jax.random.split(chance)
+            point = relabel(point, other, data, labels)
+            data = labels.into(point[3], data)
+
         @jax.custom_vjp
         def energy(z: "jax.Array") -> "jax.Array":
             return value_and_gradient(z, data)[0]
 
         # one traced program for value and gradient, however often the sampler differentiates
         energy.defvjp(lambda z: value_and_gradient(z, data), lambda gradient, factor: (factor * gradient,))
-        z, height, gradient = point
+        z, height, gradient, label = point
         tree = build_tree(
             velocity_verlet(energy, euclidean_kinetic_energy)[1],
             euclidean_kinetic_energy,
             (z, momentum / jnp.sqrt(variance), height, gradient),
             variance,
             step_size,
-            jax.random.wrap_key_data(key, impl=key_kind()),
+            chance,
             max_tree_depth=settings.max_tree_depth,
         )
         statistics = {
@@ -122,7 +145,7 @@ def build_sampler(
             "energy": tree.z_proposal_energy,
             "lp": -tree.z_proposal_pe,
         }
-        return (tree.z_proposal, tree.z_proposal_pe, tree.z_proposal_grad), statistics
+        return (tree.z_proposal, tree.z_proposal_pe, tree.z_proposal_grad, label), statistics
 
     @jax.jit
     def block(state: Tree, iterations: Tree, data: Tree) -> tuple[Tree, Tree]:
@@ -133,11 +156,16 @@ def build_sampler(
             point, statistics = every(point, now["momentum"], now["key"], step_size, variance, data)
             shortfall = settings.target_accept - statistics["acceptance_rate"]
             tuning = warmup.tuned(jnp, tuning, now["pace"], shortfall)
-            return (point, tuning, variance), (point[0], {**statistics, "step_size": step_size})
+            return (point, tuning, variance), ((point[0], point[3]), {**statistics, "step_size": step_size})
 
         return jax.lax.scan(iterate, state, iterations)
 
-    return Sampler(block, jax.jit(jax.vmap(jax.vmap(collect, (0, None)), (0, None))))
+    def collect_labelled(drawn: Tree, data: Tree) -> Tree:
+        z, label = drawn
+        return collect(z, data if labels is None else labels.into(label, data))
+
+    every = jax.jit(jax.vmap(jax.vmap(collect_labelled, (0, None)), (0, None)))
+    return Sampler(block, every, (lambda data: None) if labels is None else labels.first)
 
 
 def run(
@@ -181,7 +209,7 @@ def run(
 
     tune, begun, groups = (0, start.blocks, start.groups) if isinstance(start, Chains) else (settings.tune, 0, None)
     if groups is None:
-        groups = _groups(np.asarray(start), device)
+        groups = _groups(np.asarray(start), sampler.label(data), device)
     group = len(groups[0][0][0])
     n_blocks = -(-(tune + draws) // BLOCK)
     compiling, stopped = Lock(), Event()
@@ -202,11 +230,11 @@ def run(
                 return None  # what stopped it is raised elsewhere
             iterations = {"pace": adapting.paces(block), **_chance(seed, chains, begun + block, state[0][0].shape[1])}
             with nullcontext() if block else compiling:  # the first group compiles, the others find the result
-                state, (z, statistics) = sampler.block(state, jax.device_put(iterations, device), data)
+                state, (drawn, statistics) = sampler.block(state, jax.device_put(iterations, device), data)
             if (block + 1) * BLOCK > tune:
-                kept.append(jax.tree.map(np.asarray, (sampler.collect(z, data), statistics)))
+                kept.append(jax.tree.map(np.asarray, (sampler.collect(drawn, data), statistics)))
             else:
-                state = adapting.after(block, np.asarray(z), state)
+                state = adapting.after(block, np.asarray(drawn[0]), state)
             advance(BLOCK * group)
         first = tune % BLOCK
         return state, jax.tree.map(lambda *parts: np.concatenate(parts).swapaxes(0, 1)[:, first : first + draws], *kept)
@@ -255,7 +283,7 @@ class _Adapting:
         return state[0], *jax.device_put(fresh, self.device)
 
 
-def _groups(start: np.ndarray, device: "jax.Device") -> tuple[Tree, ...]:
+def _groups(start: np.ndarray, label: Tree, device: "jax.Device") -> tuple[Tree, ...]:
     """Cut chains into those that run together, with points, tuning and variances of each, on the device.
 
     All is committed to it, as the data are: or all would be compiled twice.
@@ -265,8 +293,9 @@ def _groups(start: np.ndarray, device: "jax.Device") -> tuple[Tree, ...]:
     group = _group_size(len(start), device.platform)
     parts = (start[first : first + group] for first in range(0, len(start), group))
     # z is whitened: the gradient of its potential energy is near z
-    states = (((z, np.full(group, UNKNOWN_ENERGY), z), warmup.begin(np.full(group, FIRST_STEP)), np.ones_like(z))
-              for z in parts)  # fmt: skip
+    labels = None if label is None else np.repeat(np.asarray(label)[None], group, axis=0)
+    height, step = np.full(group, UNKNOWN_ENERGY), np.full(group, FIRST_STEP)
+    states = (((z, height, z, labels), warmup.begin(step), np.ones_like(z)) for z in parts)
     return tuple(jax.device_put(state, device) for state in states)
 
 

@@ -113,7 +113,8 @@ def _sampler(target: Target, settings: "Settings") -> "Sampler":
 
     key = (*target.key, settings.target_accept)
     if key not in _SAMPLERS:
-        _SAMPLERS[key] = build_sampler(target.functions.potential, target.functions.collect, settings)
+        functions = target.functions
+        _SAMPLERS[key] = build_sampler(functions.potential, functions.collect, settings, functions.labels)
     _SAMPLERS.move_to_end(key)
     while len(_SAMPLERS) > KEPT_SAMPLERS:
         _SAMPLERS.popitem(last=False)

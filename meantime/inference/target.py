@@ -12,6 +12,7 @@ import xarray as xr
 from meantime.inference.cache import use_cache
 from meantime.inference.density import Density, density_of
 from meantime.inference.families import Family
+from meantime.inference.geometry import Geometry
 from meantime.models import Layout, model_entry
 
 if TYPE_CHECKING:
@@ -36,10 +37,22 @@ class Functions:
         Minus the log density, a scalar.
     collect
         The model's own variables, by name.
+    labels
+        How a sampler draws which of several maps z has, if there are several.
     """
 
     potential: Callable[[Any, Any], Any]
     collect: Callable[[Any, Any], dict[str, Any]]
+    labels: "Labels | None" = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Which of several maps z has: ``first(data)``, ``into(label, data)`` and ``propose(key, z, label, data)``."""
+
+    first: Callable[[Any], Any]
+    into: Callable[[Any, Any], Any]
+    propose: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +87,7 @@ def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout:
         build, observed = family.condensed(layout, priors)
     key = (model, priors, _shapes(observed), _shapes(geometry.data))
     if key not in _FUNCTIONS:
-        _FUNCTIONS[key] = _functions(build, geometry.to_values)
+        _FUNCTIONS[key] = _functions(build, geometry)
     _FUNCTIONS.move_to_end(key)
     while len(_FUNCTIONS) > KEPT:
         _FUNCTIONS.popitem(last=False)
@@ -83,7 +96,8 @@ def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout:
     return Target(_FUNCTIONS[key], placed, geometry.size, device, key)
 
 
-def _functions(build: "Callable[[], pm.Model | Density]", to_values: Callable[..., Any]) -> Functions:
+def _functions(build: "Callable[[], pm.Model | Density]", geometry: Geometry) -> Functions:
+    to_values = geometry.to_values
     built = build()
     density = built if isinstance(built, Density) else density_of(built)
 
@@ -95,7 +109,18 @@ def _functions(build: "Callable[[], pm.Model | Density]", to_values: Callable[..
         values, _ = to_values(z, data["geometry"])
         return density.constrain(values, data["model"])
 
-    return Functions(potential, collect)
+    return Functions(potential, collect, _labels(geometry))
+
+
+def _labels(geometry: Geometry) -> Labels | None:
+    name, relabel = geometry.label, geometry.relabel
+    if name is None or relabel is None:
+        return None
+    return Labels(
+        first=lambda data: data["geometry"][name],
+        into=lambda label, data: {**data, "geometry": {**data["geometry"], "label": label}},
+        propose=lambda key, z, label, data: relabel(key, z, label, data["geometry"]),
+    )
 
 
 def _shapes(arrays: Mapping[str, np.ndarray]) -> tuple[tuple[str, tuple[int, ...]], ...]:

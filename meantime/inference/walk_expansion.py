@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from meantime.inference.jumps import find_jumps
-from meantime.inference.walks import add_up, prepare_walks, whiten_walks
+from meantime.inference.walks import add_up, prepare_walks, walk_information, whiten_walks
 from meantime.models import TimeGrid
 
 ROUNDS = 6
@@ -45,7 +45,7 @@ def expand_walks(
     """
     counts = grid.failures.transpose(0, 2, 1)
     days = np.broadcast_to(grid.exposure[:, None, :], counts.shape)
-    zeros = {name: np.zeros(shape) for name, shape in shapes.items()}
+    zeros = {name: np.zeros(shape) for name, shape in shapes.items() if name != "jump"}
     scales: dict[str, np.ndarray] = {name: np.asarray(0.5 * scale) for name, scale in scale_priors.items()}
     several = "own_step" in shapes
     if several:
@@ -53,22 +53,21 @@ def expand_walks(
         scales["own_information"] = np.zeros(counts.shape[1])
     total = days.sum(2, keepdims=True)
     rate = np.broadcast_to((counts.sum(2, keepdims=True) + 0.5) / np.maximum(total, 1.0), counts.shape)
-    jumps: dict[str, np.ndarray] | None = None
-    work: dict[str, np.ndarray] = {}
-    for turn in range(ROUNDS + 2 * bool(changes)):
+    for _ in range(ROUNDS):
         mean, response = _respond(counts, days, rate)
-        if changes and turn == ROUNDS:
-            own = scales["sigma_own_component"][:, None] ** 2 if several else 0.0
-            jumps, scales["sigma_walk"] = find_jumps(work, own, scales["sigma_walk"], changes, grid.step_years)
-        work = prepare_walks(mean, response, grid.step_years, float(scales["sigma_cell"]), jumps)
+        work = prepare_walks(mean, response, grid.step_years, float(scales["sigma_cell"]))
         values, _ = whiten_walks(np, zeros, scales, work, prior)
         log_rate = values["level"] + values.get("cluster_deviation", 0.0)
         log_rate = np.broadcast_to(log_rate, counts.shape[:2])[..., None] + add_up(np, values["walk_step"])[:, None]
         if several:
             log_rate = log_rate + add_up(np, values["own_step"])
         rate = np.exp(np.clip(log_rate, np.log(rate) - 2, np.log(rate) + 2))
-        if jumps is None:
-            scales = _rescale(scales, values, work, scale_priors, own_spread)
+        scales = _rescale(scales, values, work, scale_priors, own_spread)
+    if changes:
+        information = walk_information(np, scales, work)
+        work["slots"], scales["sigma_walk"] = find_jumps(
+            work["walk_vector"], information, scales["sigma_walk"], changes, grid.step_years
+        )
     return work, scales
 
 
@@ -88,21 +87,18 @@ def _rescale(
 ) -> dict[str, np.ndarray]:
     """Update the scales of the walks: expected squares of standardised steps, and the priors."""
     new = dict(scales)
-    variance = scales["sigma_own_component"][:, None] ** 2 if "sigma_own" in scales else 0.0
-    known = (work["walk_value"] / (1 + variance * work["walk_value"])).sum(1)
+    known, _ = walk_information(np, scales, work)
+    steps = values.get("ordinary_step", values["walk_step"])
     new["sigma_walk"] = np.asarray(
-        _half_normal_mode(
-            _squares(values["walk_step"], scales["sigma_walk"], known, work), known.size, scale_priors["sigma_walk"]
-        )
+        _half_normal_mode(_squares(steps, scales["sigma_walk"], known, work), known.size, scale_priors["sigma_walk"])
     )
     if "sigma_own" in scales:
         own = scales["sigma_own_component"]
-        squares = np.array(
-            [_squares(values["own_step"][:, k], own[k], work["own_value"][:, k], work) for k in range(len(own))]
-        )
-        seen = variance * work["own_value"]
+        precision = work["own_value"]
+        squares = np.array([_squares(values["own_step"][:, k], own[k], precision[:, k], work) for k in range(len(own))])
+        seen = own[:, None] ** 2 * precision
         information = 2 * ((seen / (1 + seen)) ** 2).sum((0, 2))
-        found = np.sqrt(squares / work["own_value"][:, 0].size)
+        found = np.sqrt(squares / precision[:, 0].size)
         pooled = own_spread**-2
         log_own = (information * np.log(found) + pooled * np.log(scales["sigma_own"])) / (information + pooled)
         new["sigma_own_component"], new["own_information"] = np.exp(log_own), information

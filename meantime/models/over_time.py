@@ -49,6 +49,9 @@ class OverTimePriors:
         Change points a year expected of each cluster, at the median, such as 0.5. Default: there are none.
     change_sd
         Standard deviation of the jump at a change point, log scale, at the median; with ``change_rate`` alone.
+    drift_sd
+        Scale of the half-normal prior of the spread of drifts: steady moves of a cluster's common walk, log scale a
+        year. Default: walks have no drift.
     """
 
     total_rate: float = TOTAL_RATE
@@ -61,6 +64,7 @@ class OverTimePriors:
     cell_sd: float = 0.4
     change_rate: float | None = None
     change_sd: float = 1.0
+    drift_sd: float | None = None
 
 
 def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Model":
@@ -133,10 +137,11 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
             log_rate = log_rate + cluster_deviations(priors.cluster_sd)[:, :, None]
         width = pm.math.sqrt(data["step_years"])
         sigma_walk = pm.HalfNormal("sigma_walk", priors.walk_sd)
+        trend = 0.0 if priors.drift_sd is None else _trend(priors.drift_sd, data["step_years"])
         if priors.change_rate is None:
-            step = pm.Normal("walk_step", 0, sigma_walk * width, dims=("cluster", "step"))
+            step = pm.Normal("walk_step", trend, sigma_walk * width, dims=("cluster", "step"))
         else:
-            step = _steps_with_changes(priors.change_rate, priors.change_sd, sigma_walk, data["step_years"])
+            step = _steps_with_changes(priors.change_rate, priors.change_sd, sigma_walk, trend, data["step_years"])
         log_rate = log_rate + _walk(step, n_steps)[:, None, :]
         if len(grid.components) > 1:
             sigma_own = pm.HalfNormal("sigma_own", priors.own_sd)
@@ -155,7 +160,15 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
     return model
 
 
-def _steps_with_changes(rate: float, sd: float, sigma_walk: Any, years: Any) -> Any:
+def _trend(sd: float, years: Any) -> Any:
+    """Return what drifts add to each step, (cluster, step)."""
+    import pymc as pm
+
+    spread = pm.HalfNormal("sigma_drift", sd)
+    return pm.Normal("drift", 0, spread, dims="cluster")[:, None] * years
+
+
+def _steps_with_changes(rate: float, sd: float, sigma_walk: Any, trend: Any, years: Any) -> Any:
     """Return the steps of the common walks, of which a few are jumps."""
     import pymc as pm
 
@@ -166,7 +179,7 @@ def _steps_with_changes(rate: float, sd: float, sigma_walk: Any, years: Any) -> 
     return pm.NormalMixture(
         "walk_step",
         w=pm.math.stack([stays, 1 - stays], axis=-1),
-        mu=0.0,
+        mu=0.0 if isinstance(trend, float) else trend[..., None],
         sigma=pm.math.sqrt(pm.math.stack([variance, variance + change_sd**2], axis=-1)),
         dims=("cluster", "step"),
     )

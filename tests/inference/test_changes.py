@@ -1,18 +1,23 @@
 """Change points: found where the truth has one, and nowhere else; futures that jump as often as they should."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import stats
+from scipy import integrate, stats
 
 from meantime.datasets.simulate import simulate_walks
 from meantime.errors import InputError
 from meantime.inference import change_points, fit, load_fit, provenance, rate_over_time, save_fit
 from meantime.inference.density import density_of
 from meantime.inference.families import FAMILIES
-from meantime.inference.jumps import change_probability, draw_jumps
+from meantime.inference.geometry import unpack
+from meantime.inference.jumps import change_probability, draw_jumps, split_density
+from meantime.inference.relabel import propose_slots
+from meantime.inference.walks import whiten_walks
 from meantime.models import OverTimePriors, over_time, time_grid_of
 
 PRIORS = OverTimePriors(change_rate=0.5)
@@ -27,7 +32,7 @@ def _table(jump, seed=2):
 @pytest.fixture(scope="module")
 def jumped():
     """A fit of forty weeks whose rate rose by a factor of 5 at the start of week 22 (seed 2)."""
-    return fit(_table(JUMP), "over_time", priors=PRIORS, seed=2, draws=500, progress=False, allow_unconverged=True)
+    return fit(_table(JUMP), "over_time", priors=PRIORS, seed=2, draws=2000, progress=False)
 
 
 @pytest.mark.slow
@@ -41,8 +46,7 @@ def test_a_jump_is_found_and_no_other(jumped, tmp_path):
     factor = float(found["factor"].isel(cluster=0, period=PLACE - 1).sel(figure="median"))
     assert abs(np.log(factor) - JUMP) < 0.6  # 0.15 from the counts, 0.04 of the ordinary step, thrice together
     assert str(found["period"].values[PLACE - 1])[:10] in found.attrs["sentence"]
-    assert provenance(jumped)["diagnostics"]["max_rhat"] < 1.03
-    assert provenance(jumped)["diagnostics"]["divergences"] < 5
+    assert provenance(jumped)["diagnostics"]["converged"]
     change = jumped["posterior"]["change"]
     np.testing.assert_allclose(change.mean(("chain", "draw")), found["probability"], atol=0.03)
     save_fit(jumped, tmp_path / "fit.nc")
@@ -59,10 +63,7 @@ def test_no_jump_no_change_point():
     0.4 of tables, those without a jump more rarely; the seeds are fixed.
     """
     for seed in (3, 4):
-        tree = fit(
-            _table(0.0, seed), "over_time", priors=PRIORS, seed=seed, draws=250, tune=300, chains=2, progress=False,
-            allow_unconverged=True,
-        )  # fmt: skip
+        tree = fit(_table(0.0, seed), "over_time", priors=PRIORS, seed=seed, progress=False)
         found = change_points(tree)
         assert found["probability"].max() < 0.5
         assert found.attrs["sentence"].startswith("At no single period")
@@ -93,37 +94,81 @@ def test_bayes_rule_by_scipy():
     np.testing.assert_allclose(change_probability(draws, years)[0, 0], jump / (plain + jump), rtol=1e-12)
 
 
+@pytest.mark.parametrize("step", [0.02, -0.9])
+def test_what_changes_add_to_the_density_of_steps_is_a_density(step):
+    """With and without a change, integrated over the jump, it is 1: the posterior of the steps stays what it was."""
+    years, scales = np.array([0.05]), {"sigma_walk": 0.8, "change_rate": 2.0, "change_sd": 1.2}
+
+    def density(jump, slot):
+        ordinary = step - 0.4 * 0.05 - (jump if slot == 0 else 0.0)
+        values = {"walk_step": np.array([[step]]), "drift": np.array([0.4]), "jump": np.array([[jump]])}
+        values["ordinary_step"] = np.array([[ordinary]])
+        return np.exp(split_density(np, values, scales, years, np.array([[slot]]), drawn=True))
+
+    parts = [integrate.quad(density, -9, 9, args=(slot,), points=[step, 0.0])[0] for slot in (0, 1)]
+    assert sum(parts) == pytest.approx(1.0, rel=1e-6)
+    draws = {name: np.array([[value]]) for name, value in scales.items()}
+    draws |= {"walk_step": np.array([[[[step]]]]), "drift": np.array([[[0.4]]])}
+    assert parts[0] == pytest.approx(float(change_probability(draws, years)[0, 0, 0, 0]), rel=1e-6)
+
+
 @pytest.mark.slow
-def test_the_density_is_that_of_a_mixture_and_the_jacobian_exact(rng):
-    """Of the steps by SciPy, as a difference between two points; of the map by automatic differentiation."""
-    table = _table(1.5).isel(period=slice(8, 36))
-    grid = time_grid_of(table)
-    geometry = FAMILIES["over_time"].geometry(grid, PRIORS)
-    assert np.flatnonzero(geometry.data["jump"][0]).tolist() == [PLACE - 9]
+def test_the_map_with_drift_and_jumps_has_the_jacobian_it_states(rng):
+    grid = time_grid_of(_table(1.5).isel(period=slice(8, 30)))
+    priors = OverTimePriors(change_rate=0.5, drift_sd=1.0)
+    geometry = FAMILIES["over_time"].geometry(grid, priors)
+    assert PLACE - 9 in geometry.data["slots"]
+    scales = {"sigma_component": 0.8, "sigma_walk": 0.4, "sigma_cell": 0.3, "sigma_drift": 0.7, "change_sd": 1.1}
     with jax.enable_x64(True):
-        density = density_of(over_time(table, PRIORS))
+        work = jax.device_put(geometry.data)
+    steps, slots = len(grid.periods) - 1, work["slots"].shape[1]
+    shapes = {"mu": (), "level": (1,), "walk_step": (1, steps), "drift": (1, 1), "jump": (1, slots)}
 
-        def flat(z):
-            values, _ = geometry.to_values(z, geometry.data)
-            return jnp.concatenate([jnp.ravel(values[key]) for key in sorted(values)])
+    def mapped(z):
+        return whiten_walks(jnp, unpack(z, shapes), scales, work, {"mu_mean": -5.0, "mu_sd": 1.0})
 
-        z = 1.5 * rng.normal(size=geometry.size)
-        values, jacobian = geometry.to_values(z, geometry.data)
-        assert float(jacobian) == pytest.approx(np.linalg.slogdet(jax.jit(jax.jacfwd(flat))(z))[1], abs=1e-8)
-        assert set(values) == set(density.shapes)
-        found = [
-            density.log_density(values | {"change_rate_log__": jnp.asarray(np.log(rate))}, grid.observed())
-            for rate in (0.3, 3.0)
-        ]
-    step, sigma, sd = (np.exp(values[f"{name}_log__"]) if name != "walk_step" else values[name][0]
-                       for name in ("walk_step", "sigma_walk", "change_sd"))  # fmt: skip
-    wanted = []
-    for rate in (0.3, 3.0):
-        p = 1 - np.exp(-rate * grid.step_years)
-        narrow, wide = sigma**2 * grid.step_years, sigma**2 * grid.step_years + sd**2
-        mixed = (1 - p) * stats.norm.pdf(step, 0, np.sqrt(narrow)) + p * stats.norm.pdf(step, 0, np.sqrt(wide))
-        wanted.append(np.log(mixed).sum() + stats.norm.logpdf(np.log(rate), np.log(0.5), 0.5))
-    assert float(found[1] - found[0]) == pytest.approx(float(wanted[1] - wanted[0]), abs=1e-8)
+    def flat(z):
+        values, _ = mapped(z)
+        return jnp.concatenate([jnp.ravel(values[name]) for name in shapes])
+
+    z = jnp.asarray(1.5 * rng.normal(size=3 + steps + slots))
+    with jax.enable_x64(True):
+        z = jnp.asarray(np.asarray(z, dtype=float))
+        assert float(mapped(z)[1]) == pytest.approx(np.linalg.slogdet(jax.jit(jax.jacfwd(flat))(z))[1], abs=1e-8)
+        values, _ = geometry.to_values(jnp.zeros(geometry.size), work)
+        assert set(values) == set(density_of(over_time(_table(1.5), priors)).shapes)
+
+
+def test_the_inner_chain_visits_sets_of_changes_by_their_evidence():
+    """Five steps, room for three changes: 26 sets, 6,000 chains after 80 rounds (seed 3) against the closed form.
+
+    Chi-square of 25 degrees of freedom, and the ratio that each chain adds up is that of its last set to the first.
+    """
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(5, 5))
+    matrix, pull, sd, log_odds = root @ root.T, rng.normal(size=5), 1.3, np.log([0.3, 0.5, 0.2, 0.4, 0.6])
+
+    def evidence(places):
+        places = list(places)
+        inside = matrix[np.ix_(places, places)] + np.eye(len(places)) / sd**2
+        mean = np.linalg.solve(inside, pull[places])
+        return log_odds[places].sum() + 0.5 * pull[places] @ mean - 0.5 * np.linalg.slogdet(sd**2 * inside)[1]
+
+    sets = [places for n in range(4) for places in itertools.combinations(range(5), n)]
+    wanted = np.array([evidence(places) for places in sets])
+    with jax.enable_x64(True):
+        known = jnp.asarray(matrix), jnp.asarray(pull)
+        propose = jax.jit(jax.vmap(lambda key, slots: propose_slots(key, slots, known, jnp.asarray(log_odds), sd)))
+        first = (2, 4, 5)
+        slots, total = jnp.tile(jnp.asarray(first), (6_000, 1)), np.zeros(6_000)
+        for turn in range(10):
+            slots, more = propose(jax.random.split(jax.random.key(turn), 6_000), slots)
+            total += np.asarray(more)
+    found = [tuple(sorted(place for place in row if place < 5)) for row in np.asarray(slots).tolist()]
+    index = np.array([sets.index(row) for row in found])
+    np.testing.assert_allclose(total, wanted[index] - evidence((2, 4)), atol=1e-8)
+    expected = 6_000 * np.exp(wanted) / np.exp(wanted).sum()
+    assert stats.chisquare(np.bincount(index, minlength=26), expected).pvalue > 1e-3
 
 
 def test_refusals(moving):

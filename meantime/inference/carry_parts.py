@@ -103,6 +103,8 @@ def moved(tree: xr.DataTree) -> dict[str, float]:
     found = {"walk_sd": walk, "cell_sd": root_mean_square(posterior["sigma_cell"].values), "own_sd": priors.own_sd}
     if "sigma_own" in posterior:
         found["own_sd"] = root_mean_square(posterior["sigma_own"].values)
+    if "sigma_drift" in posterior:
+        found["drift_sd"] = root_mean_square(posterior["sigma_drift"].values)
     if "change_rate" in posterior:
         found |= {name: log_moments(posterior[name].values, 1.0)[0] for name in ("change_rate", "change_sd")}
     return found | {"walked": walk**2 * years}

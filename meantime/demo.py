@@ -13,7 +13,8 @@ from meantime.errors import InputError
 from meantime.forecast import Plan, forecast, to_json
 from meantime.inference import fit, save_fit
 from meantime.report import save_figures, write_planner, write_report
-from meantime.report.terminal import console, print_command, print_fit, print_forecast
+from meantime.report.console import console, print_command
+from meantime.report.terminal import print_fit, print_forecast
 
 GPUS = (1024, 4096, 16384, 65536, 131072)
 PLAN = Plan(restart="5min", checkpoint_write="30s")

@@ -2,10 +2,11 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from meantime.cli.ahead import show_ahead, show_periods
 from meantime.cli.app import app
 from meantime.cli.groups import spread
 from meantime.cli.options import (
@@ -14,6 +15,7 @@ from meantime.cli.options import (
     Events,
     FitPath,
     Gpus,
+    Horizon,
     Mapping,
     PlanOptions,
     RunOptions,
@@ -23,6 +25,8 @@ from meantime.cli.options import (
     sizes_of,
 )
 from meantime.errors import InputError
+
+_AHEAD = "Ahead (fits of over_time)"
 
 
 @app.command()
@@ -43,9 +47,22 @@ def forecast(
     *,
     run: RunOptions,
     cluster: Cluster = None,
-    horizon: Annotated[
+    horizon: Horizon = None,
+    periods: Annotated[
+        int | None,
+        typer.Option("--periods", min=1, help="A row for each of so many periods ahead.", rich_help_panel=_AHEAD),
+    ] = None,
+    every: Annotated[
         str | None,
-        typer.Option("--horizon", help="For a fit of over_time: the time ahead to average over, e.g. 90d."),
+        typer.Option("--every", help="Length of those periods, e.g. 30d. Default: as fitted.", rich_help_panel=_AHEAD),
+    ] = None,
+    starts: Annotated[
+        str | None,
+        typer.Option(
+            "--starts",
+            help="Follow a run that starts so long after the data (90d), or on a date, while the rates move.",
+            rich_help_panel=_AHEAD,
+        ),
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -56,15 +73,27 @@ def forecast(
     Several durations of an option, comma separated, are compared.
 
     Example: `meantime forecast fit.nc --gpus 1024,16384,131072 --restart 5min,1min --checkpoint-write 30s`
+
+    The months of the next quarter: `meantime forecast fit.nc --gpus 16384 --periods 3 --every 30d`
     """
     from meantime import inference
     from meantime.forecast import forecast as run_forecast
     from meantime.forecast import to_csv, to_json
-    from meantime.report.terminal import console, print_command, print_forecast
+    from meantime.report.console import console, print_command
+    from meantime.report.terminal import print_forecast
 
     if as_json and as_csv:
         raise InputError("--json and --csv were both given; choose one")
     sizes = sizes_of(gpus)
+    if starts is not None:
+        if (horizon, periods, every) != (None, None, None) or as_csv:
+            raise InputError("--starts follows a run; expected neither --horizon, --periods, --every nor --csv with it")
+        show_ahead(path, sizes, run.made(), starts=starts, cluster=cluster, seed=seed, as_json=as_json)
+        return
+    if periods is not None or every is not None:
+        ahead: dict[str, Any] = {"horizon": horizon, "periods": periods, "every": every}
+        show_periods(path, sizes, run.made(), ahead, cluster=cluster, seed=seed, as_json=as_json, as_csv=as_csv)
+        return
     result = run_forecast(inference.load_fit(path), sizes, run.made(), cluster=cluster, horizon=horizon, seed=seed)
     if as_json:
         print(to_json(result), end="")
@@ -90,7 +119,7 @@ def ettr(
     Example: `meantime ettr --rate 6.5 --gpus 131072 --restart 5min --checkpoint-write 30s`
     """
     from meantime.forecast import ettr_point
-    from meantime.report.terminal import console, print_ettr
+    from meantime.report.console import console, print_ettr
 
     point = ettr_point(rate, gpus, run.made())
     if as_json:
@@ -124,7 +153,7 @@ def report(
     from meantime.cli.reading import read_events, read_log
     from meantime.inference import load_fit
     from meantime.report import save_figures, write_report
-    from meantime.report.terminal import console
+    from meantime.report.console import console
 
     if log is None and events:
         raise InputError("--events was given without --log; expected the job log that they belong to")
@@ -160,7 +189,7 @@ def planner(
     """
     from meantime.inference import load_fit
     from meantime.report import write_planner
-    from meantime.report.terminal import console
+    from meantime.report.console import console
 
     write_planner(
         load_fit(path),

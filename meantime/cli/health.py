@@ -16,8 +16,8 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the installation: versions, devices, cache folder and a short self-test. Exit status 1 if it fails."""
+    from meantime.report.console import console, print_doctor
     from meantime.report.health import doctor as examine
-    from meantime.report.terminal import console, print_doctor
 
     found = examine(self_test=self_test)
     if as_json:

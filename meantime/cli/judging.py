@@ -173,7 +173,7 @@ def calibrate(
 
     from meantime import inference
     from meantime.forecast import calibrate_document
-    from meantime.report.terminal import console
+    from meantime.report.console import console
 
     err = console(stderr=True)
     steps = iter(track(range(replicates), "replicates", console=err, disable=not err.is_terminal, transient=True))
@@ -207,7 +207,7 @@ def _show(
     title: str,
     rows: list[dict[str, Any]],
 ) -> None:
-    from meantime.report.terminal import console, print_rows
+    from meantime.report.console import console, print_rows
 
     if as_json:
         print_json(content)

@@ -31,7 +31,8 @@ def jobs(
     import polars as pl
 
     from meantime.datasets import Log, describe, summarise
-    from meantime.report.terminal import console, print_command, print_description, print_summary
+    from meantime.report.console import console, print_command
+    from meantime.report.terminal import print_description, print_summary
 
     log, checks = read_both(paths, reading, scan=scan)
     if isinstance(log, Log) and log.kind != "jobs":
@@ -114,7 +115,8 @@ def fit(
 ) -> None:
     """Fit a failure model to a log (or to counts) and write the posterior to a file."""
     from meantime import inference
-    from meantime.report.terminal import console, print_command, print_fit
+    from meantime.report.console import console, print_command
+    from meantime.report.terminal import print_fit
 
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: folder {output.parent} does not exist")

@@ -48,8 +48,8 @@ def runs(
     import polars as pl
 
     from meantime.datasets import measure_runs, runs_document
+    from meantime.report.console import console
     from meantime.report.log_tables import print_runs
-    from meantime.report.terminal import console
     from meantime.units import seconds
 
     log, checks = read_both(paths, reading)
@@ -102,8 +102,8 @@ def losses(
     Second order: jobs preempted by the restart of a failed one. `meantime goodput` forecasts the same from a fit.
     """
     from meantime.datasets import goodput
+    from meantime.report.console import console
     from meantime.report.log_tables import print_losses
-    from meantime.report.terminal import console
 
     log, checks = read_both(paths, reading)
     content = goodput(
@@ -147,8 +147,8 @@ def sensitivity(
     """
     from meantime.datasets import sensitivity as run_sensitivity
     from meantime.datasets import sensitivity_document
+    from meantime.report.console import console
     from meantime.report.log_tables import print_sensitivity
-    from meantime.report.terminal import console
 
     log, checks = read_both(paths, reading, scan=scan)
     table = run_sensitivity(
@@ -193,8 +193,8 @@ def quality(
     Each finding comes with rows to look at. Nothing is changed or left out because of it.
     """
     from meantime.datasets import check_quality
+    from meantime.report.console import console
     from meantime.report.log_tables import print_quality
-    from meantime.report.terminal import console
 
     log, checks = read_both(paths, reading)
     content = check_quality(
@@ -232,8 +232,8 @@ def training(
     `--json` has the samples as fields of a plan, ready for `Plan.from_dict`.
     """
     from meantime.datasets import read_training, training_document
+    from meantime.report.console import console, print_command
     from meantime.report.log_tables import print_training
-    from meantime.report.terminal import console, print_command
 
     content = training_document(read_training(path, timezone=timezone or "UTC"))
     if as_json:

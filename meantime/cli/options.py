@@ -217,6 +217,15 @@ Cluster = Annotated[
     str | None,
     typer.Option("--cluster", help="Cluster to forecast for, or **new**; needed where the fit has several."),
 ]
+Horizon = Annotated[
+    str | None,
+    typer.Option(
+        "--horizon",
+        help="For a fit of over_time: average the rates from the end of the data over this time (90d) or until a date "
+        "(2026-06-30). Default: the rates of its last period.",
+        show_default=False,
+    ),
+]
 Gpus = Annotated[str, typer.Option("--gpus", help="Job sizes in GPUs, comma separated.", show_default=False)]
 _PLAN = "Plan (durations with a unit)"
 Restart = Annotated[

@@ -13,6 +13,7 @@ from meantime.cli.options import (
     FitPath,
     Gpus,
     GpusPerNode,
+    Horizon,
     PlanOptions,
     RunOptions,
     Seed,
@@ -52,6 +53,7 @@ def plan(
     *,
     run: PlanOptions,
     cluster: Cluster = None,
+    horizon: Horizon = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +69,7 @@ def plan(
         unit=unit,
     )
     content = plan_run(
-        _rates(path, gpus, cluster, seed),
+        _rates(path, gpus, cluster, horizon, seed),
         budget,
         run.made(),
         aim=aim,
@@ -100,6 +102,7 @@ def interval(
     *,
     run: RunOptions,
     cluster: Cluster = None,
+    horizon: Horizon = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -107,7 +110,7 @@ def interval(
     from meantime.forecast import plan_intervals
 
     content = plan_intervals(
-        _rates(path, gpus, cluster, seed),
+        _rates(path, gpus, cluster, horizon, seed),
         run.made(),
         seed=seed,
     )
@@ -144,6 +147,7 @@ def spares(
     ] = False,
     gpus_per_node: GpusPerNode = 8,
     cluster: Cluster = None,
+    horizon: Horizon = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -158,7 +162,7 @@ def spares(
 
     if (repair is None) == (repair_fit is None):
         raise InputError("expected either --repair, such as 24h, or --repair-fit with a fit of repairs")
-    rate = _rates(path, gpus, cluster, seed)
+    rate = _rates(path, gpus, cluster, horizon, seed)
     down: str | Uncertain = repair or ""
     if repair_fit is not None:
         down = Uncertain(inference.repair_hours(inference.load_fit(repair_fit), seed=seed)["mean"].values, "h")
@@ -200,6 +204,7 @@ def mitigate(
     *,
     run: RunOptions,
     cluster: Cluster = None,
+    horizon: Horizon = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -222,6 +227,7 @@ def mitigate(
             run.made(),
             [mitigation_of(text, nodes=nodes) for text in measures],
             cluster=cluster,
+            horizon=horizon,
             seed=seed,
         )
     )
@@ -253,6 +259,7 @@ def goodput(
     price: Price = None,
     gpus_per_node: GpusPerNode = 8,
     cluster: Cluster = None,
+    horizon: Horizon = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -266,7 +273,7 @@ def goodput(
         for size, running in mix.items()
     ]
     content = cluster_goodput(
-        rates_of(inference.load_fit(path), list(mix), cluster=cluster, seed=seed),
+        rates_of(inference.load_fit(path), list(mix), cluster=cluster, horizon=horizon, seed=seed),
         classes,
         cluster_gpus,
         gpus_per_node=gpus_per_node,
@@ -297,6 +304,7 @@ def simulate(
     *,
     run: RunOptions,
     cluster: Cluster = None,
+    horizon: Horizon = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -304,7 +312,7 @@ def simulate(
     from meantime.forecast import simulate_runs
 
     content = simulate_runs(
-        _rates(path, gpus, cluster, seed),
+        _rates(path, gpus, cluster, horizon, seed),
         run.made(),
         runs=runs,
         seed=seed,
@@ -320,12 +328,12 @@ def simulate(
     _show(content, columns, as_json=as_json, title=f"{runs:,} simulated runs")
 
 
-def _rates(path: Path, gpus: str, cluster: str | None, seed: int) -> "xr.DataArray":
+def _rates(path: Path, gpus: str, cluster: str | None, horizon: str | None, seed: int) -> "xr.DataArray":
     from meantime import inference
     from meantime.forecast import rates_of
 
     sizes = sizes_of(gpus)
-    return rates_of(inference.load_fit(path), sizes, cluster=cluster, seed=seed)
+    return rates_of(inference.load_fit(path), sizes, cluster=cluster, horizon=horizon, seed=seed)
 
 
 def _pairs(text: str, option: str) -> dict[int, float]:
@@ -349,7 +357,7 @@ def _show(
     title: str,
     rows: list[dict[str, Any]] | None = None,
 ) -> None:
-    from meantime.report.terminal import console, print_rows
+    from meantime.report.console import console, print_rows
 
     if as_json:
         print_json(content)

@@ -54,10 +54,12 @@ _POSITIVE = frozenset({"productive", "lifetime"})
 _AT_LEAST_ONE = frozenset({"every", "group"})
 _SHARES = frozenset({"hang_share", "missing", "taken", "probabilities", "probability", "slowdown"})
 _SMALLEST_PAD, _LARGEST_PAD = 1 << 4, 1 << 16
+_EAGERLY = 1 << 4
+"""So many elements at most are worked out by NumPy, where a function can be."""
 
 
 def array_function[**P](
-    *static: str, core: Collection[str] = (), smallest_pad: int = _SMALLEST_PAD
+    *static: str, core: Collection[str] = (), smallest_pad: int = _SMALLEST_PAD, eager: bool = False
 ) -> Callable[[Callable[P, Array]], Callable[P, Array]]:
     """Give a function written in `jax.numpy` the input and output rules of this package.
 
@@ -70,6 +72,9 @@ def array_function[**P](
         checkpoints, points in time. What the function returns may have such axes too, at the end.
     smallest_pad
         Smallest number of elements that a NumPy input is padded to.
+    eager
+        The function is written for NumPy as well as for JAX (`meantime.ettr.special.namespace`): a few numbers are
+        worked out by NumPy, without compiling anything.
 
     Returns
     -------
@@ -91,8 +96,10 @@ def array_function[**P](
             if any(isinstance(value, jax.Array) for value in arrays.values()):
                 given = as_jax(arrays)
                 return compiled(**given | {name: jnp.atleast_1d(given[name]) for name in core}, **fixed)
+            checked = as_numpy(arrays, core=core)
+            if eager and math.prod(shape := _outer_shape(checked, core)) <= _EAGERLY:
+                return _by_numpy(function, checked, shape, fixed)
             with jax.enable_x64(True):
-                checked = as_numpy(arrays, core=core)
                 return _through_numpy(functools.partial(compiled, **fixed), checked, core, smallest_pad)
 
         return wrapper
@@ -186,6 +193,14 @@ def _through_numpy(
         own = array.shape[-1:] if name in core else ()
         flat[name] = _pad(np.broadcast_to(array, shape + own).reshape(size, *own), padded)
     return jax.tree.map(lambda out: np.asarray(out)[:size].reshape(shape + out.shape[1:])[()], function(**flat))
+
+
+def _by_numpy(
+    function: Callable[..., Any], arrays: dict[str, np.ndarray], shape: tuple[int, ...], fixed: dict[str, Any]
+) -> Any:
+    whole = {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
+    with np.errstate(all="ignore"):
+        return np.asarray(function(**whole, **fixed))[()]
 
 
 def _pad(array: np.ndarray, size: int) -> np.ndarray:

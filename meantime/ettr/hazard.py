@@ -1,12 +1,10 @@
 """From failure rates of nodes to the hazard and the mean time to failure of a job."""
 
-import jax.numpy as jnp
-
 from meantime.ettr.arrays import Array, ArrayLike, array_function
 from meantime.units import HOURS_PER_DAY
 
 
-@array_function()
+@array_function(eager=True)
 def hazard_of(nodes: ArrayLike, rate_per_node_day: ArrayLike) -> Array:
     """Hazard of a job: its nodes fail independently, and one failed node stops the job.
 
@@ -32,7 +30,7 @@ def hazard_of(nodes: ArrayLike, rate_per_node_day: ArrayLike) -> Array:
     return nodes * rate_per_node_day / HOURS_PER_DAY
 
 
-@array_function()
+@array_function(eager=True)
 def mttf(hazard: ArrayLike) -> Array:
     """Mean time to failure of a job, ``1 / hazard``.
 
@@ -51,4 +49,4 @@ def mttf(hazard: ArrayLike) -> Array:
     InputError
         If a value is negative, infinite or not a number.
     """
-    return 1 / jnp.asarray(hazard)
+    return 1 / hazard

@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 
 from meantime.ettr.arrays import Array, ArrayLike, array_function
-from meantime.ettr.special import product, ratio
+from meantime.ettr.special import namespace, product, ratio
 
 
-@array_function()
+@array_function(eager=True)
 def kokolis(
     hazard: ArrayLike,
     interval: ArrayLike,
@@ -58,7 +58,8 @@ def kokolis(
         If a value is negative or not a number, or infinite where that has no meaning (NumPy input
         only: nothing is checked under JAX tracing).
     """
+    xp = namespace(hazard)
     lost = hazard * restart + product(hazard, interval) / 2
-    share = jnp.where(jnp.isinf(productive), 0, 1 / jnp.where(jnp.isinf(productive), 1, productive))
+    share = xp.where(xp.isinf(productive), 0, 1 / xp.where(xp.isinf(productive), 1, productive))
     scheduled = 1 + ratio(write, interval) + restart * share
     return (1 - lost) / (scheduled * (1 + hazard * queue) + queue * share * (1 - lost))

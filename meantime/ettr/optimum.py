@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from meantime.ettr.arrays import Array, ArrayLike, array_function
-from meantime.ettr.special import horner, ratio
+from meantime.ettr.special import horner, namespace, ratio
 
 _SERIES_BELOW = 0.5
 _TERMS = 20
@@ -22,7 +22,7 @@ def _optimum_coefficients() -> list[float]:
 _SERIES = _optimum_coefficients()
 
 
-@array_function()
+@array_function(eager=True)
 def optimal_interval(hazard: ArrayLike, write: ArrayLike) -> Array:
     r"""Interval between checkpoints that maximises the expected ETTR of a long run, exactly.
 
@@ -58,10 +58,10 @@ def optimal_interval(hazard: ArrayLike, write: ArrayLike) -> Array:
     InputError
         If a value is negative, infinite or not a number (NumPy input only).
     """
-    return _optimum(hazard, write)
+    return _optimum(hazard, write) if namespace(hazard) is jnp else _solved(hazard, write)
 
 
-@array_function()
+@array_function(eager=True)
 def young(hazard: ArrayLike, write: ArrayLike) -> Array:
     """Young's first-order optimal interval, ``sqrt(2 w / lam)`` (Young 1974).
 
@@ -85,10 +85,10 @@ def young(hazard: ArrayLike, write: ArrayLike) -> Array:
     InputError
         If a value is negative, infinite or not a number (NumPy input only).
     """
-    return jnp.sqrt(2 * ratio(write, hazard))
+    return namespace(hazard).sqrt(2 * ratio(write, hazard))
 
 
-@array_function()
+@array_function(eager=True)
 def daly(hazard: ArrayLike, write: ArrayLike) -> Array:
     """Daly's higher-order optimal interval (Daly 2006).
 
@@ -117,23 +117,28 @@ def daly(hazard: ArrayLike, write: ArrayLike) -> Array:
     InputError
         If a value is negative, infinite or not a number (NumPy input only).
     """
+    xp = namespace(hazard)
     half = hazard * write / 2
-    series = jnp.sqrt(2 * ratio(write, hazard)) * (1 + jnp.sqrt(half) / 3 + half / 9) - write
-    return jnp.where(half < 1, series, 1 / jnp.where(half < 1, 1, hazard))
+    series = xp.sqrt(2 * ratio(write, hazard)) * (1 + xp.sqrt(half) / 3 + half / 9) - write
+    return xp.where(half < 1, series, 1 / xp.where(half < 1, 1, hazard))
 
 
-@jax.custom_jvp
-def _optimum(hazard: jax.Array, write: jax.Array) -> jax.Array:
+def _solved(hazard: jax.Array, write: jax.Array) -> jax.Array:
+    xp = namespace(hazard)
     a = hazard * write
-    s = jnp.sqrt(2 * a)
+    s = xp.sqrt(2 * a)
     near = s < _SERIES_BELOW
-    series = jnp.sqrt(2 * ratio(write, hazard)) * horner(_SERIES, jnp.where(near, s, 0))
-    far = jnp.where(near, 1, a)
-    x = -jnp.expm1(-1 - far)
+    series = xp.sqrt(2 * ratio(write, hazard)) * horner(_SERIES, xp.where(near, s, 0))
+    far = xp.where(near, 1, a)
+    x = -xp.expm1(-1 - far)
     for _ in range(_NEWTON_STEPS):
-        passed = -jnp.expm1(-(x + far))
+        passed = -xp.expm1(-(x + far))
         x = x - (x - passed) / passed
-    return jnp.where(near, series, x / jnp.where(near, 1, hazard))
+    value: jax.Array = xp.where(near, series, x / xp.where(near, 1, hazard))
+    return value
+
+
+_optimum = jax.custom_jvp(_solved)
 
 
 @_optimum.defjvp

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 
 from meantime.ettr.arrays import Array, ArrayLike, array_function
 from meantime.ettr.segments import cut
-from meantime.ettr.special import log_growth, product, ratio
+from meantime.ettr.special import fixed, log_growth, namespace, product, ratio
 
 
-@array_function("last_write")
+@array_function("last_write", eager=True)
 def renewal(
     hazard: ArrayLike,
     interval: ArrayLike,
@@ -76,9 +76,10 @@ def renewal(
         only: nothing is checked under JAX tracing).
     """
     loss = log_slowdown(hazard, interval, write, restart, detection, queue, productive, last_write)
-    smallest = jnp.finfo(loss.dtype).tiny
-    ettr = jnp.exp(-loss)
-    return jnp.where(ettr < smallest, smallest, ettr)
+    xp = namespace(loss)
+    smallest = xp.finfo(loss.dtype).tiny
+    ettr = xp.exp(-loss)
+    return xp.where(ettr < smallest, smallest, ettr)
 
 
 def log_slowdown(
@@ -97,28 +98,30 @@ def log_slowdown(
     the sum and kept as a logarithm; everything that remains is 1 + a sum of small terms. Infinite
     only where no progress is possible (a hazard and no checkpoint in an endless run, or writes alone).
     """
+    xp = namespace(hazard)
     hopeless = (interval == 0) & (write > 0)
-    hopeless |= jnp.isinf(interval) & jnp.isinf(productive) & (hazard > 0)
-    interval = jnp.where(hopeless, 1, interval)
-    endless = jnp.isinf(productive) | (interval == 0)
-    whole = jnp.where(endless, 1, productive)
-    full, length, last = cut(jnp.where(endless, 1, interval), whole)
-    final_write = write if last_write else jnp.zeros_like(write)
+    hopeless = hopeless | (xp.isinf(interval) & xp.isinf(productive) & (hazard > 0))
+    interval = xp.where(hopeless, 1, interval)
+    endless = xp.isinf(productive) | (interval == 0)
+    whole = xp.where(endless, 1, productive)
+    full, length, last = cut(xp.where(endless, 1, interval), whole)
+    final_write = write if last_write else xp.zeros_like(write)
 
     several = endless | (full > 0)
-    longest = jnp.where(several, jnp.where(endless, interval, length) + write, last + final_write)
+    longest = xp.where(several, xp.where(endless, interval, length) + write, last + final_write)
     segment = log_growth(product(hazard, longest))
-    shorter = jnp.where(endless, 0, log_growth(hazard * (last + final_write)) - segment)
-    writes = jnp.where(endless, ratio(write, interval), (full * write + final_write * jnp.exp(shorter)) / whole)
-    short_last = jnp.where(endless, 0, last / whole * jnp.expm1(shorter))
+    shorter = xp.where(endless, 0, log_growth(hazard * (last + final_write)) - segment)
+    writes = xp.where(endless, ratio(write, interval), (full * write + final_write * xp.exp(shorter)) / whole)
+    short_last = xp.where(endless, 0, last / whole * xp.expm1(shorter))
 
     stretch = hazard * restart
     restart_growth = log_growth(stretch)
-    share = jnp.where(jnp.isinf(productive), 0, 1 / jnp.where(jnp.isinf(productive), 1, productive))
-    first_restart = restart * share * jnp.exp(restart_growth - stretch - segment)
+    share = xp.where(xp.isinf(productive), 0, 1 / xp.where(xp.isinf(productive), 1, productive))
+    first_restart = restart * share * xp.exp(restart_growth - stretch - segment)
     wait = hazard * (detection + queue)
-    first_queue = queue * share * jnp.exp(-stretch - segment)
+    first_queue = queue * share * xp.exp(-stretch - segment)
     rest = first_queue + wait + (1 + wait) * (writes + short_last + first_restart)
-    loss = stretch + segment + jnp.log1p(rest)
-    loss = jnp.where(loss < 0, loss - jax.lax.stop_gradient(loss), loss)
-    return jnp.where(hopeless, jnp.inf, loss)
+    loss = stretch + segment + xp.log1p(rest)
+    loss = xp.where(loss < 0, loss - fixed(loss), loss)
+    value: jax.Array = xp.where(hopeless, xp.inf, loss)
+    return value

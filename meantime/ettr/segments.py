@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from meantime.errors import InputError
+from meantime.ettr.special import fixed, namespace
 
 
 class Segments(NamedTuple):
@@ -34,12 +34,13 @@ def cut(interval: jax.Array, productive: jax.Array) -> Segments:
     run. A quotient within rounding of a whole number is that whole number, so that ``30 d / 5 min``
     does not end in an empty segment. `productive` must be finite and `interval` positive.
     """
-    interval = jnp.minimum(interval, productive)
+    xp = namespace(productive)
+    interval = xp.minimum(interval, productive)
     quotient = productive / interval
-    slack = 4 * jnp.finfo(quotient.dtype).eps
-    full = jax.lax.stop_gradient(jnp.maximum(jnp.ceil(quotient * (1 - slack)) - 1, 0))
+    slack = 4 * xp.finfo(quotient.dtype).eps
+    full = fixed(xp.maximum(xp.ceil(quotient * (1 - slack)) - 1, 0))
     last = productive - full * interval
-    return Segments(full, interval, jnp.where(last > interval, interval, last))
+    return Segments(full, interval, xp.where(last > interval, interval, last))
 
 
 def check_one_run(interval: np.ndarray, productive: np.ndarray) -> None:

@@ -4,8 +4,11 @@ They are written on logarithms and on `expm1`/`log1p`, so they neither overflow 
 float32, and the unused branch of every `where` gets a harmless argument, so gradients stay finite.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 _BERNOULLI = (
     *(1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730),
@@ -25,6 +28,16 @@ _SERIES = _log_sinhc_coefficients()
 """log(sinh(y/2) / (y/2)) = sum of _SERIES[k - 1] y^(2k), k = 1, 2, ..., for |y| < 2 pi."""
 
 
+def namespace(values: Any) -> Any:
+    """Return the module whose functions take these values: `jax.numpy` for JAX, else `numpy`."""
+    return jnp if isinstance(values, jax.Array) else np
+
+
+def fixed(values: jax.Array) -> jax.Array:
+    """Return the values as constants, through which nothing is differentiated."""
+    return jax.lax.stop_gradient(values) if isinstance(values, jax.Array) else values
+
+
 def log_growth(y: jax.Array) -> jax.Array:
     """Compute log((e^y - 1) / y) for y >= 0.
 
@@ -41,11 +54,13 @@ def log_growth(y: jax.Array) -> jax.Array:
     jax.Array
         Not negative, same shape.
     """
+    xp = namespace(y)
     small = y < 1
-    near = jnp.where(small, y, 0)
-    far = jnp.where(small, 2, y)
+    near = xp.where(small, y, 0)
+    far = xp.where(small, 2, y)
     series = near * (0.5 + near * horner(_SERIES, near * near))
-    return jnp.where(small, series, far - jnp.log(far) + jnp.log1p(-jnp.exp(-far)))
+    value: jax.Array = xp.where(small, series, far - xp.log(far) + xp.log1p(-xp.exp(-far)))
+    return value
 
 
 def truncated_exponential(y: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -87,19 +102,20 @@ def truncated_exponential(y: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array
 
 def product(rate: jax.Array, time: jax.Array) -> jax.Array:
     """Compute rate x time, with 0 x inf = 0: without failures the length of a wait plays no part."""
-    degenerate = (rate == 0) & jnp.isinf(time)
-    return rate * jnp.where(degenerate, 0, time)
+    xp = namespace(rate)
+    value: jax.Array = rate * xp.where((rate == 0) & xp.isinf(time), 0, time)
+    return value
 
 
 def ratio(part: jax.Array, whole: jax.Array) -> jax.Array:
     """Compute part / whole, with 0 / 0 = 0: what costs nothing costs nothing, however often it is done."""
-    degenerate = (part == 0) & (whole == 0)
-    return part / jnp.where(degenerate, 1, whole)
+    value: jax.Array = part / namespace(part).where((part == 0) & (whole == 0), 1, whole)
+    return value
 
 
 def horner(coefficients: list[float], x: jax.Array) -> jax.Array:
     """Evaluate a polynomial, coefficients from the constant upwards."""
-    total = jnp.full_like(x, coefficients[-1])
+    total: jax.Array = namespace(x).full_like(x, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         total = total * x + coefficient
     return total

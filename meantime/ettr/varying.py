@@ -94,17 +94,19 @@ def simulate_varying(
     ----------
     seed
         Seed.
-    starts, hazard
-        As in `varying_wallclock`, one dimension each.
+    starts
+        As in `varying_wallclock`, one dimension.
+    hazard
+        Failures per hour during each piece, shape (..., pieces): one course, or several.
     interval, write, restart, productive, detection, queue
         The plan, numbers.
     n_runs, last_write, max_failures
-        As in `simulate`.
+        As in `simulate`; `n_runs` of each course.
 
     Returns
     -------
     numpy.ndarray
-        Hours, shape (n_runs,); infinite for a run that was given up.
+        Hours, shape (..., n_runs); infinite for a run that was given up.
 
     Raises
     ------
@@ -127,12 +129,22 @@ def simulate_varying(
         raise InputError(f"starts is {starts!r}; expected hours in one dimension that rise from 0")
     settings = Settings(n_runs, last_write, max_failures, random_waits=False, limited=False)
     with jax.enable_x64(True):
-        rates = np.broadcast_to(curve["hazard"], curve["starts"].shape)
-        return np.asarray(_simulate(jax.random.key(seed), settings, curve["starts"], rates, plan))
+        outer = curve["hazard"].shape[:-1]
+        rates = np.broadcast_to(curve["hazard"], (*outer, curve["starts"].size)).reshape(-1, curve["starts"].size)
+        wall = _simulate(jax.random.key(seed), settings, curve["starts"], rates, plan)
+        return np.asarray(wall).reshape(*outer, n_runs)
 
 
 @partial(jax.jit, static_argnames="settings")
 def _simulate(
+    key: jax.Array, settings: Settings, starts: jax.Array, hazards: jax.Array, plan: dict[str, jax.Array]
+) -> jax.Array:
+    """Hours of the runs of each course of the hazard, shape (courses, runs)."""
+    keys = jax.random.split(key, hazards.shape[0])
+    return jax.vmap(lambda key, hazard: _of_course(key, settings, starts, hazard, plan))(keys, hazards)
+
+
+def _of_course(
     key: jax.Array, settings: Settings, starts: jax.Array, hazard: jax.Array, plan: dict[str, jax.Array]
 ) -> jax.Array:
     passed = jnp.concatenate([jnp.zeros(1), jnp.cumsum(jnp.diff(starts) * hazard[:-1])])

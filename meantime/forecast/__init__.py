@@ -1,5 +1,7 @@
 """Forecasts: draws of failure rates carried through a plan to MTTF, ETTR and losses."""
 
+from meantime.forecast.ahead import ahead_document as ahead_document
+from meantime.forecast.ahead import forecast_ahead as forecast_ahead
 from meantime.forecast.budget import Budget as Budget
 from meantime.forecast.budget import Throughput as Throughput
 from meantime.forecast.cluster_size import cluster_size as cluster_size
@@ -33,9 +35,12 @@ from meantime.forecast.mitigations import HotSpares as HotSpares
 from meantime.forecast.mitigations import Mitigation as Mitigation
 from meantime.forecast.mitigations import RemoveLemons as RemoveLemons
 from meantime.forecast.mitigations import ScaleComponent as ScaleComponent
+from meantime.forecast.output import rows_csv as rows_csv
 from meantime.forecast.output import to_csv as to_csv
 from meantime.forecast.output import to_json as to_json
 from meantime.forecast.periods import forecast_periods as forecast_periods
+from meantime.forecast.periods import period_rows as period_rows
+from meantime.forecast.periods import periods_document as periods_document
 from meantime.forecast.plan import Plan as Plan
 from meantime.forecast.plan_file import read_plan as read_plan
 from meantime.forecast.point import ettr_point as ettr_point
@@ -68,6 +73,7 @@ __all__ = [
     "ScaleComponent",
     "Throughput",
     "Uncertain",
+    "ahead_document",
     "as_text",
     "backtest_document",
     "calibrate_document",
@@ -81,6 +87,7 @@ __all__ = [
     "expected_ettr",
     "flat_rows",
     "forecast",
+    "forecast_ahead",
     "forecast_chunked",
     "forecast_periods",
     "forecast_rates",
@@ -95,6 +102,8 @@ __all__ = [
     "mitigate_rates",
     "mitigation_of",
     "notes",
+    "period_rows",
+    "periods_document",
     "plan_intervals",
     "plan_run",
     "plan_spares",
@@ -102,6 +111,7 @@ __all__ = [
     "probability_of_ettr",
     "rates_of",
     "read_plan",
+    "rows_csv",
     "sensitivity",
     "simulate_runs",
     "stated_rate",

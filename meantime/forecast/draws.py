@@ -62,8 +62,9 @@ def expected_draws(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     hazards = np.ascontiguousarray(hazards_of(draws, sizes, plan.gpus_per_node).T)
     values = np.empty((len(sizes), grid.size, len(draws)))
     chosen = np.empty((len(sizes), grid.size))
-    for rows, columns, part, used in ettr_at(hazards, hazards, grid):
-        values[rows, columns], chosen[rows, columns] = part, np.median(used, axis=-1)
+    for places, plans in grid.parts():
+        for rows, columns, part, used in ettr_at(hazards, hazards, plans):
+            values[rows, places[columns]], chosen[rows, places[columns]] = part, np.median(used, axis=-1)
     days = grid.hours["productive"] / 24.0 / values
     shape, dims = (len(sizes), *grid.shape), ("gpus", *(DIMENSION[field] for field in grid.lists))
     coords = {name: value for name, value in coordinates(sizes, grid).items() if name != "figure"}
@@ -88,7 +89,7 @@ def ettr_at(at: np.ndarray, hazards: np.ndarray, grid: Grid) -> Iterator[tuple[s
     hazards
         Draws over which the best checkpoint interval is chosen, shape (sizes, draws).
     grid
-        The plans.
+        The plans, all known or all drawn (see `Grid.parts`).
 
     Yields
     ------

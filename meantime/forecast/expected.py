@@ -51,8 +51,11 @@ def expected_ettr(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = S
     if len(sizes) * grid.size > MAX_CELLS:
         raise InputError(f"{len(sizes):,} sizes x {grid.size:,} plans are too many; expected at most {MAX_CELLS:,}")
     hazards = np.ascontiguousarray(hazards_of(draws, sizes, plan.gpus_per_node).T)
-    stated = not grid.uncertain and not grid.best.any()
-    figures, chosen = _from_table(hazards, grid) if stated else _from_draws(hazards, grid)
+    figures, chosen = np.empty((len(sizes), grid.size, 4)), np.empty((len(sizes), grid.size))
+    for places, plans in grid.parts():
+        stated = not plans.uncertain and not plans.optimal.any()
+        work = _from_table if stated else _from_draws
+        figures[:, places], chosen[:, places] = work(hazards, plans)
     dims = ("gpus", *(DIMENSION[field] for field in grid.lists))
     shape = (len(sizes), *grid.shape)
     return xr.Dataset(

@@ -10,12 +10,13 @@ import xarray as xr
 
 from meantime.errors import InputError
 from meantime.forecast.grid import DIMENSION, Grid, grid_of
+from meantime.forecast.horizon import Horizon
 from meantime.forecast.limits import notes_of, warnings_of
 from meantime.forecast.plan import DURATIONS, Plan, plan_or_default
 from meantime.forecast.rates import checked_gpus, hazards_of, rates_of, summed
 from meantime.forecast.run import figures_of_size
 from meantime.intervals import FIGURES, KIND, PROBABILITY, summarise
-from meantime.units import Duration, check_seed
+from meantime.units import check_seed
 
 SCHEMA = "meantime.forecast/1"
 SEED = 0
@@ -43,7 +44,7 @@ def forecast(
     plan: Plan | None = None,
     *,
     cluster: str | None = None,
-    horizon: Duration | None = None,
+    horizon: Horizon | None = None,
     seed: int = SEED,
 ) -> xr.Dataset:
     """Forecast MTTF, ETTR and losses of jobs from a fit.
@@ -60,8 +61,9 @@ def forecast(
         Cluster to forecast for, or ``"new"``; may be left out where the fit has one cluster.
     horizon
         For a fit of `over_time`: the time ahead, from the end of the data, that the forecast is for, such as
-        ``"90d"``; rates are averaged over it. Default: the rates of the last period. By period:
-        `meantime.forecast.forecast_periods`.
+        ``"90d"``, or until a date, such as ``"2026-06-30"``; rates are averaged over it. Default: the rates of the
+        last period. By period: `meantime.forecast.forecast_periods`; followed as they move:
+        `meantime.forecast.forecast_ahead`.
     seed
         Seed of every random draw. The figures of a size do not depend on the other sizes asked for.
 

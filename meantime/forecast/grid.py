@@ -39,8 +39,10 @@ class Grid:
         The checkpoint interval is NaN where it is to be chosen.
     best
         Where the checkpoint interval is to be chosen, shape (values,).
-    start, stop
-        The part of the combinations that `hours` and `optimal` give.
+    spread
+        For every field, which of its values are drawn, shape (values,).
+    places
+        The combinations that `hours` and `optimal` give.
     """
 
     lists: tuple[str, ...]
@@ -49,23 +51,27 @@ class Grid:
     lengths: Mapping[str, tuple[float, ...]]
     drawn: Mapping[str, np.ndarray]
     best: np.ndarray
-    start: int
-    stop: int
+    spread: Mapping[str, np.ndarray]
+    places: range | np.ndarray
 
     @property
     def size(self) -> int:
         """Number of combinations."""
-        return self.stop - self.start
+        return len(self.places)
 
     @property
     def uncertain(self) -> bool:
         """Whether any value is drawn."""
-        return any(values.shape[1] > 1 for values in self.drawn.values())
+        return bool(self._spread().any())
 
     @property
     def hours(self) -> dict[str, np.ndarray]:
         """Every field in hours, shape (combinations, 1), or (combinations, draws) if any of its values is uncertain."""
-        return {name: values[self._at(name)] for name, values in self.drawn.items()}
+        result = {}
+        for name, values in self.drawn.items():
+            at = self._at(name)
+            result[name] = values[at] if self.spread[name][at].any() else values[at, :1]
+        return result
 
     @property
     def optimal(self) -> np.ndarray:
@@ -74,7 +80,28 @@ class Grid:
 
     def block(self, start: int, stop: int) -> Self:
         """Return the grid with the combinations from `start` to before `stop` of this one alone."""
-        return replace(self, start=self.start + start, stop=min(self.start + stop, self.stop))
+        return replace(self, places=self.places[start:stop])
+
+    def parts(self) -> list[tuple[np.ndarray, Self]]:
+        """Return the combinations that are known, and those that are drawn, by themselves.
+
+        What is known is worked out in another way than what is drawn, so that apart its figures do not depend on what
+        else is in the lists.
+
+        Returns
+        -------
+        list
+            Which combinations, shape (some,), and the grid of them alone.
+        """
+        spread = self._spread()
+        if spread.all() or not spread.any():
+            return [(np.arange(self.size), self)]
+        some = [np.flatnonzero(~spread), np.flatnonzero(spread)]
+        return [(rows, replace(self, places=np.asarray(self.places)[rows])) for rows in some]
+
+    def _spread(self) -> np.ndarray:
+        """Whether any value of a combination is drawn, shape (combinations,)."""
+        return np.any([spread[self._at(name)] for name, spread in self.spread.items()], axis=0)
 
     def _at(self, name: str) -> np.ndarray:
         """Which value of a field each combination takes."""
@@ -82,7 +109,7 @@ class Grid:
             return np.zeros(self.size, dtype=int)
         axis = self.lists.index(name)
         fastest = math.prod(self.shape[axis + 1 :])
-        return np.arange(self.start, self.stop) // fastest % self.shape[axis]
+        return np.asarray(self.places) // fastest % self.shape[axis]
 
 
 def grid_of(plan: Plan, n_draws: int, *, seed: int, most: int = MAX_COMBINATIONS) -> Grid:
@@ -123,8 +150,8 @@ def grid_of(plan: Plan, n_draws: int, *, seed: int, most: int = MAX_COMBINATIONS
         lengths={name: tuple(map(fixed_hours, plan.values(name))) for name in DURATIONS},
         drawn=drawn,
         best=np.array([value == OPTIMAL for value in plan.values("checkpoint_interval")]),
-        start=0,
-        stop=size,
+        spread={name: np.array([isinstance(value, Uncertain) for value in plan.values(name)]) for name in DURATIONS},
+        places=range(size),
     )
 
 

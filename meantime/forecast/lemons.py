@@ -9,7 +9,13 @@ from meantime.errors import InputError
 from meantime.intervals import FIGURES, summarise
 
 
-def lemon_removal(rates: xr.DataArray | xr.Dataset, nodes: Sequence[int] | np.ndarray) -> xr.Dataset:
+def lemon_removal(
+    rates: xr.DataArray | xr.Dataset,
+    nodes: Sequence[int] | np.ndarray,
+    *,
+    failures_later: int | None = None,
+    seed: int = 0,
+) -> xr.Dataset:
     """Price the removal of the worst nodes.
 
     Nodes are ordered by the posterior mean of their rate. A job on nodes taken at random from the fleet has a
@@ -22,13 +28,20 @@ def lemon_removal(rates: xr.DataArray | xr.Dataset, nodes: Sequence[int] | np.nd
         `failures` and `exposure`, dims (node,), what the counts alone suggest is given beside it.
     nodes
         Numbers of nodes to remove.
+    failures_later
+        How many failures of the whole fleet the gain is to be told by afterwards. What so many show is the
+        factor with their own luck, `factor_seen`.
+    seed
+        Seed of that luck, the same for every number of nodes.
 
     Returns
     -------
     xarray.Dataset
         `factor` (nodes, figure): the fleet's rate after the removal over that before. `factor_of_counts`
         (nodes,), where counts are there: the same from the counts, which is too good, because the worst
-        counts are in part bad luck (the winner's curse). `share_removed` (nodes,): share of the fleet.
+        counts are in part bad luck (the winner's curse). `factor_seen` (nodes, figure), with `failures_later`: what
+        the failures that follow will show, nodes keeping their rates; wider than `factor`. `share_removed`
+        (nodes,): share of the fleet.
         `order` (rank,): nodes from the worst to the best.
 
     Raises
@@ -52,6 +65,9 @@ def lemon_removal(rates: xr.DataArray | xr.Dataset, nodes: Sequence[int] | np.nd
         "share_removed": ("nodes", counts / fleet),
         "order": ("rank", draws["node"].values[order]),
     }
+    if failures_later is not None:
+        kept = kept_share(draws, counts.tolist())
+        data["factor_seen"] = (("nodes", "figure"), _seen(kept, counts, fleet, failures_later, seed))
     if isinstance(rates, xr.Dataset) and {"failures", "exposure"} <= set(rates.data_vars):
         data["factor_of_counts"] = ("nodes", _factor_of_counts(rates, counts))
     return xr.Dataset(data, coords={"nodes": counts, "figure": list(FIGURES)})
@@ -105,6 +121,15 @@ def checked_nodes(rates: xr.DataArray | xr.Dataset) -> xr.DataArray:
 def _order(rates: xr.DataArray) -> np.ndarray:
     """Nodes from the worst to the best by posterior mean; equal ones in their given order."""
     return np.argsort(-rates.mean("sample").values, kind="stable")
+
+
+def _seen(kept: np.ndarray, counts: np.ndarray, fleet: int, later: int, seed: int) -> np.ndarray:
+    """Figures of the factor as failures that follow show it: those of nodes that stay are binomial among all."""
+    if isinstance(later, bool) or not isinstance(later, int | np.integer) or later < 1:
+        raise InputError(f"failures_later is {later!r}; expected a whole number of failures from 1")
+    stay = (fleet - counts[:, None]) / fleet
+    rows = [np.random.default_rng([seed, 5]).binomial(later, np.minimum(share, 1)) for share in kept * stay]
+    return summarise(np.stack(rows) / later / stay)
 
 
 def _factor_of_counts(nodes: xr.Dataset, numbers: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from meantime.errors import InputError
 from meantime.forecast.effects import Effects, combined
 from meantime.forecast.forecast import SEED
 from meantime.forecast.grid import grid_of
+from meantime.forecast.horizon import Horizon
 from meantime.forecast.limits import warnings_of
 from meantime.forecast.mitigations import HotSpares, Mitigation
 from meantime.forecast.plan import Plan, plan_or_default
@@ -31,6 +32,7 @@ def mitigate(
     mitigations: Sequence[Mitigation],
     *,
     cluster: str | None = None,
+    horizon: Horizon | None = None,
     seed: int = SEED,
 ) -> xr.Dataset:
     """Price mitigations for jobs of given sizes, from a fit.
@@ -47,6 +49,8 @@ def mitigate(
         What could be done.
     cluster
         Cluster of the fit, or ``"new"``; may be left out where it has one.
+    horizon
+        For a fit of `over_time`: the time ahead over which rates are averaged, or a date until which.
     seed
         Seed of every random draw.
 
@@ -60,7 +64,8 @@ def mitigate(
     InputError
         If the sizes, the plan, the cluster or a mitigation cannot be used.
     """
-    return mitigate_rates(rates_of(tree, gpus, cluster=cluster, seed=seed), plan, mitigations, seed=seed)
+    rates = rates_of(tree, gpus, cluster=cluster, horizon=horizon, seed=seed)
+    return mitigate_rates(rates, plan, mitigations, seed=seed)
 
 
 def mitigate_rates(

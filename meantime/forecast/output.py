@@ -69,15 +69,19 @@ def to_csv(forecast: xr.Dataset, path: str | os.PathLike[str] | None = None) -> 
     InputError
         If `path` cannot be written.
     """
-    rows = flat_rows(forecast)
+    text = rows_csv(flat_rows(forecast))
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
+def rows_csv(rows: list[dict[str, Any]]) -> str:
+    """Return flat rows that all have the same keys as CSV, as `to_csv` writes them."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(rows[0])
     writer.writerows([_cell(value) for value in row.values()] for row in rows)
-    text = buffer.getvalue()
-    if path is not None:
-        write_text(path, text)
-    return text
+    return buffer.getvalue()
 
 
 def _cell(value: Any) -> Any:

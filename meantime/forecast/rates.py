@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from meantime.errors import InputError
-from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS, Duration
+from meantime.forecast.horizon import Horizon, time_ahead
+from meantime.units import HOURS_PER_DAY, PER_1000_NODE_DAYS
 
 MAX_GPUS = 10_000_000
 
@@ -54,7 +55,7 @@ def rates_of(
     gpus: int | Iterable[int],
     *,
     cluster: str | None = None,
-    horizon: Duration | None = None,
+    horizon: Horizon | None = None,
     seed: int = 0,
 ) -> xr.DataArray:
     """Draw the rates of jobs of given sizes from a fit, with what is recorded of the fit in their attributes.
@@ -68,7 +69,8 @@ def rates_of(
     cluster
         Cluster of the fit, or ``"new"``; may be left out where the fit has one.
     horizon
-        For a fit of `over_time`: the time ahead over which rates are averaged, such as ``"90d"``.
+        For a fit of `over_time`: the time ahead over which rates are averaged, such as ``"90d"``, or a date
+        until which, such as ``"2026-06-30"``.
     seed
         Seed of what is drawn anew.
 
@@ -85,13 +87,12 @@ def rates_of(
     """
     from meantime.inference import predict_rate
 
-    rate = predict_rate(tree, checked_gpus(gpus), cluster=cluster, horizon=horizon, seed=seed)
+    ahead = None if horizon is None else time_ahead(tree, horizon)
+    rate = predict_rate(tree, checked_gpus(gpus), cluster=cluster, horizon=ahead, seed=seed)
     return with_record(rate, tree, cluster=cluster, horizon=horizon)
 
 
-def with_record(
-    rate: xr.DataArray, tree: xr.DataTree, *, cluster: str | None, horizon: Duration | None
-) -> xr.DataArray:
+def with_record(rate: xr.DataArray, tree: xr.DataTree, *, cluster: str | None, horizon: Horizon | None) -> xr.DataArray:
     """Put what is recorded of a fit into the attributes of rates drawn from it (see `rates_of`)."""
     from meantime.inference import provenance
 

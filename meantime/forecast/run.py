@@ -43,8 +43,13 @@ def figures_of_size(hazard: np.ndarray, grid: Grid, *, gpus: int, seed: int) -> 
         `days_to_finish`; and `chosen_interval` (hours), shape (plans,).
     """
     per_block = block_of(hazard.size)
-    blocks = [_figures(hazard, grid.block(at, at + per_block), gpus, seed) for at in range(0, grid.size, per_block)]
-    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    places, blocks = [], []
+    for rows, part in grid.parts():
+        for at in range(0, part.size, per_block):
+            places.append(rows[at : at + per_block])
+            blocks.append(_figures(hazard, part.block(at, at + per_block), gpus, seed))
+    order = np.argsort(np.concatenate(places))
+    return {name: np.concatenate([block[name] for block in blocks])[order] for name in blocks[0]}
 
 
 def block_of(n_draws: int) -> int:

@@ -17,12 +17,17 @@ _SECONDS_PER_DAY = 86_400
 
 
 def rate_over_time(
-    tree: xr.DataTree, *, cluster: str | None = None, horizon: Duration | None = None, seed: int = 0
+    tree: xr.DataTree,
+    *,
+    cluster: str | None = None,
+    horizon: Duration | None = None,
+    deviations: bool = False,
+    seed: int = 0,
 ) -> xr.DataArray:
     """Draw the rates of every period of the data, and of those that follow.
 
-    Rates are those of the walks, without the deviations of single periods. The future of a draw begins where its past
-    ends, and walks on with that draw's spreads, so that intervals widen with time.
+    Rates are those of the walks, without the deviations of single periods unless asked for. The future of a draw
+    begins where its past ends, and walks on with that draw's spreads, so that intervals widen with time.
 
     Parameters
     ----------
@@ -32,6 +37,8 @@ def rate_over_time(
         Which cluster. May be left out where the fit holds one.
     horizon
         How far beyond the end of the data, such as ``"90d"``; a begun period counts as one. Default: not at all.
+    deviations
+        Whether the periods ahead have deviations of their own, as periods have in which failures are counted.
     seed
         Seed of the future.
 
@@ -58,7 +65,7 @@ def rate_over_time(
         shares = _shares(layout, horizon)
         _check_size(posterior, layout, len(shares))
         assert family.ahead is not None
-        after = family.ahead(posterior, layout, index, len(shares), False, np.random.default_rng([seed, 2]))
+        after = family.ahead(posterior, layout, index, len(shares), deviations, np.random.default_rng([seed, 2]))
         rate = np.concatenate([rate, after], axis=-1)
         length = np.timedelta64(round(layout.period_days * _SECONDS_PER_DAY), "s")
         periods = np.concatenate([periods, periods[-1] + length * np.arange(1, len(shares) + 1)])

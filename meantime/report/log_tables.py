@@ -7,8 +7,9 @@ from typing import Any
 from rich.console import Console
 
 from meantime.datasets.ledger import PARTS
+from meantime.report.console import print_pairs, print_rows
 from meantime.report.numbers import count, fraction, quantity, share, three, visible
-from meantime.report.terminal import print_pairs, print_remarks, print_rows, rows_text
+from meantime.report.terminal import print_remarks, rows_text
 from meantime.units import format_seconds
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")

@@ -1,59 +1,36 @@
-"""What the command line prints: tables that fit a terminal. Text from logs is made safe to show."""
+"""What the command line prints of fits, logs and forecasts. Text from logs is made safe to show."""
 
-import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from meantime.forecast import notes, to_rows
 from meantime.inference import change_points, provenance, size_law
 from meantime.intervals import PROBABILITY, summarise
+from meantime.report.console import cell_text, pairs_table, plain_table, print_rows
 from meantime.report.evidence import component_rates
 from meantime.report.model_tables import INCIDENT_COLUMNS, PERIOD_COLUMNS, incident_rows, period_rows
 from meantime.report.node_tables import LEMON_COLUMNS, lemon_rows, parts_table
 from meantime.report.numbers import (
-    compact,
     count,
     duration,
     duration_between,
     fraction,
     fraction_between,
-    odds,
     quantity,
     share,
     three,
     visible,
 )
-from meantime.units import PER_1000_NODE_DAYS, SECONDS_PER_HOUR, format_seconds
+from meantime.units import PER_1000_NODE_DAYS, format_seconds
 
 _FORECAST = ("MTTF", "checkpoint\nevery", "ETTR,\nexpected", "ETTR of\none run", "paper\nform")
 INTERVAL = f"median [{100 * PROBABILITY:.0f} % equal-tailed interval]"
 MOST_ROWS = 25
-NARROWEST = 12
-"""Characters to which a column of text may shrink."""
-
-
-_WRITERS = {
-    "count": count,
-    "number": three,
-    "amount": compact,
-    "fraction": fraction,
-    "odds": lambda value: odds(value).replace("under ", "<").replace("over ", ">"),
-    "share": lambda value: share(value).replace("under ", "<").replace("over ", ">"),
-    "seconds": lambda value: "under 1 ms" if 0 < value < 1e-3 else format_seconds(value),
-}
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Return the console of the command line. It takes no text for markup."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def print_forecast(forecast: xr.Dataset, out: Console, *, title: str) -> None:
@@ -77,7 +54,7 @@ def print_forecast(forecast: xr.Dataset, out: Console, *, title: str) -> None:
 
 
 def _forecast_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    table = _table(title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval")
+    table = plain_table(title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval")
     for heading in ("GPUs", *_FORECAST):
         table.add_column(heading, justify="right", vertical="top", no_wrap=True)
     for row in rows:
@@ -91,25 +68,6 @@ def _forecast_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
             fraction(_number(row["ettr_kokolis"]["median"])),
         )
     return table
-
-
-def print_command(prefix: str, command: str, out: Console) -> None:
-    """Print a command to run next, on one line, by the name under which this program was called."""
-    called = sys.argv[0] if sys.argv[0].endswith("meantime") and not shutil.which("meantime") else "meantime"
-    out.print(f"{prefix}{called} {command}", soft_wrap=True)
-
-
-def print_ettr(point: Mapping[str, Any], out: Console) -> None:
-    """Print what `meantime.forecast.ettr_point` returns."""
-    pairs = [
-        ("job", f"{_plural(point['gpus'], 'GPU')} on {_plural(point['nodes'], 'node')}"),
-        ("failure rate", f"{point['rate_per_1000_node_days']:g} per 1,000 node-days"),
-        ("MTTF", format_seconds(point["mttf_hours"] * SECONDS_PER_HOUR)),
-        ("checkpoint every", format_seconds(point["checkpoint_interval_seconds"])),
-        ("ETTR, exact", f"{point['ettr']['renewal']:.4f}"),
-        ("ETTR, paper's form", f"{point['ettr']['kokolis']:.4f}"),
-    ]
-    out.print(_pairs(pairs))
 
 
 def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None:
@@ -132,7 +90,7 @@ def print_fit(tree: xr.DataTree, out: Console, *, most: int = MOST_ROWS) -> None
         )
     if "pareto_k" in checks:
         pairs.append(("approximate", f"a first look by a Gaussian; Pareto k {checks['pareto_k']:.2f}"))
-    out.print(_pairs(pairs))
+    out.print(pairs_table(pairs))
     if "cluster" not in table.dims:
         rows, columns, title = parts_table(tree)
         print_rows(rows, columns, out, title=title)
@@ -167,31 +125,28 @@ def _data_line(table: xr.Dataset) -> str:
     return f"{count(float(table['failures'].sum()))} failures in {quantity(float(table['exposure'].sum()))} node-days"
 
 
-def print_pairs(pairs: Iterable[tuple[str, str]], out: Console) -> None:
-    """Print names and values, one a line."""
-    out.print(_pairs(pairs))
-
-
 def print_summary(summary: Mapping[str, Any], out: Console) -> None:
     """Print what `meantime.datasets.summarise` returns."""
-    out.print(_pairs(_account(summary)))
+    out.print(pairs_table(_account(summary)))
     if any(row["state"] != "unknown" for row in summary["states"]):
-        table = _table("States of attempts")
+        table = plain_table("States of attempts")
         _columns(table, "state", "attempts", "share", "GPU time")
         for row in summary["states"]:
             table.add_row(row["state"], count(row["attempts"]), _share(row["share_of_attempts"]),
                           _share(row["share_of_gpu_time"]))  # fmt: skip
         out.print(table)
     if summary["sizes"]:
-        table = _table("Job sizes", "rates per 1,000 node-days")
+        table = plain_table("Job sizes", "rates per 1,000 node-days")
         _columns(table, "GPUs up to", "attempts", "share", "GPU time", "node-days", "failures", "rate")
         for row in summary["sizes"]:
-            table.add_row(count(row["job_size"]), _cell(row["attempts"], "count"), _share(row["share_of_attempts"]),
+            table.add_row(count(row["job_size"]), cell_text(row["attempts"], "count"), _share(row["share_of_attempts"]),
                           _share(row["share_of_gpu_time"]), three(row["node_days"]), count(row["failures"]),
                           _three(row["rate_per_1000_node_days"]))  # fmt: skip
         out.print(table)
     if summary["components"]:
-        table = _table("Failures by component", "rates per 1,000 node-days; also seen: lost to a more isolating cause")
+        table = plain_table(
+            "Failures by component", "rates per 1,000 node-days; also seen: lost to a more isolating cause"
+        )
         _columns(table, "component", "failures", "also seen", "rate")
         ordered = sorted(summary["components"], key=lambda row: -row["failures"])
         for row in ordered[:MOST_ROWS]:
@@ -207,7 +162,7 @@ def print_summary(summary: Mapping[str, Any], out: Console) -> None:
 def _print_along(name: str, rows: Sequence[Mapping[str, Any]], out: Console) -> None:
     shown = rows[:MOST_ROWS]
     title = "Periods" if name == "period" else "Nodes with most failures"
-    table = _table(title, "rates per 1,000 node-days")
+    table = plain_table(title, "rates per 1,000 node-days")
     _columns(table, {"period": "from", "node": "node"}[name], "node-days", "failures", "rate")
     for row in shown:
         label = str(row[name])[:10] if name == "period" and str(row[name]).endswith("T00:00:00") else str(row[name])
@@ -227,9 +182,9 @@ def print_description(content: Mapping[str, Any], out: Console) -> None:
     if content["first"]:
         pairs.append(("time", f"{content['first'][:16]} to {content['last'][:16]} UTC"))
     pairs += [(name, _fact(value)) for name, value in content["facts"].items()]
-    out.print(_pairs(pairs))
+    out.print(pairs_table(pairs))
     for listed in content["lists"]:
-        table = _table(listed["title"])
+        table = plain_table(listed["title"])
         _columns(table, *listed["columns"])
         for row in listed["rows"]:
             table.add_row(*(visible(_fact(value)) for value in row))
@@ -257,78 +212,6 @@ def print_remarks(content: Mapping[str, Any], out: Console) -> None:
         )
     for note in content["notes"]:
         out.print(f"Note: {visible(note)}", style="yellow")
-
-
-def print_doctor(found: Mapping[str, Any], out: Console) -> None:
-    """Print what `meantime.report.doctor` returns."""
-    cache = found["cache"]
-    where = (
-        "not used" if not cache["used"] else f"{cache['folder']}{'' if cache['writable'] else ' (cannot be written)'}"
-    )
-    versions = [f"{name} {text or 'not installed'}" for name, text in found["packages"].items()]
-    pairs = [
-        ("python", f"{found['python']} on {found['system']}, {_plural(found['processors'], 'processor')}"),
-        ("packages", ", ".join(versions)),
-        ("devices", ", ".join(f"{device['name']} ({device['kind']})" for device in found["devices"])),
-        ("cache", where),
-    ]
-    print_pairs(pairs, out)
-    for check in found["checks"]:
-        mark, style = ("ok", "green") if check["passed"] else ("FAILED", "bold red")
-        out.print(Text.assemble((f"{mark:7}", style), f"{check['check']}: {visible(check['note'])} ",
-                                (f"({check['seconds']:.1f} s)", "dim")))  # fmt: skip
-    if found["checks"]:
-        out.print("Everything works." if found["passed"] else "The installation does not work; see above.")
-
-
-def print_rows(
-    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]], out: Console, *, title: str
-) -> None:
-    """Print rows of plain values; four figures take two lines, the median and below it the interval.
-
-    Parameters
-    ----------
-    rows
-        The rows. Columns without a value in any of them are left out.
-    columns
-        Heading to key and kind: text, count, number, amount, fraction, odds or seconds.
-    out
-        Where to print.
-    title
-        What stands above.
-    """
-    shown = {
-        heading: column for heading, column in columns.items() if any(row.get(column[0]) is not None for row in rows)
-    }
-    two_lines = any(isinstance(row.get(key), Mapping) for row in rows for key, _ in shown.values())
-    table = _table(
-        title, f"median, and below it the {100 * PROBABILITY:.0f} % equal-tailed interval" if two_lines else None
-    )
-    for heading, (key, kind) in shown.items():
-        text = kind == "text"
-        longest = max((len(visible(str(row.get(key)))) for row in rows), default=0) if text else 0
-        table.add_column(
-            heading,
-            justify="left" if text else "right",
-            vertical="top",
-            no_wrap=not text,
-            min_width=min(longest, NARROWEST) or None,
-            overflow="fold" if text else "ellipsis",
-        )
-    for row in rows:
-        table.add_row(*(_cell(row.get(key), kind) for key, kind in shown.values()))
-    out.print(table)
-
-
-def _cell(value: Any, kind: str) -> str:
-    if value is None:
-        return "-"
-    if kind == "text":
-        return visible(str(value))
-    if isinstance(value, Mapping):
-        low, high = _cell(value["lower"], kind), _cell(value["upper"], kind)
-        return f"{_cell(value['median'], kind)}\n{low}–{high}"
-    return str(_WRITERS[kind](value))
 
 
 def _account(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -360,7 +243,7 @@ def rows_text(rows: Mapping[str, Any]) -> str:
 
 def _print_rates(tree: xr.DataTree, cluster: str, out: Console, *, single: bool, most: int) -> None:
     rate = PER_1000_NODE_DAYS * component_rates(tree, cluster)
-    table = _table("Failures per 1,000 node-days" + ("" if single else f", {visible(cluster)}"), INTERVAL)
+    table = plain_table("Failures per 1,000 node-days" + ("" if single else f", {visible(cluster)}"), INTERVAL)
     _columns(table, "component", "counted", "rate")
     failures = tree["fit_data"].to_dataset()["failures"].sel(cluster=cluster)
     by_component = failures.sum([dim for dim in failures.dims if dim != "component"])
@@ -385,31 +268,10 @@ def _few(clusters: Sequence[str]) -> int:
     return 3 if len(clusters) > 4 else len(clusters)
 
 
-def _table(title: str, caption: str | None = None) -> Table:
-    return Table(
-        title=title,
-        caption=caption,
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        min_width=min(len(title), 80),  # a title is as wide as its table at most
-    )
-
-
 def _columns(table: Table, first: str, *others: str) -> None:
     table.add_column(first, overflow="fold")
     for heading in others:
         table.add_column(heading, justify="right")
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> Table:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in pairs:
-        table.add_row(name, Text(visible(value)))
-    return table
 
 
 def _interval(figures: np.ndarray) -> str:
@@ -420,10 +282,6 @@ def _interval(figures: np.ndarray) -> str:
 def _two_lines(figures: Mapping[str, float | None], write: Any, write_range: Any) -> str:
     median, lower, upper = (_number(figures[name]) for name in ("median", "lower", "upper"))
     return f"{write(median)}\n{write_range(lower, upper).replace(' to ', '–')}"
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _number(value: float | None) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from meantime.forecast import Plan, Uncertain, forecast_rates, stated_rate
+from meantime.forecast import Plan, Uncertain, expected_ettr, forecast_rates, stated_rate
 
 SIZES = [8, 1024, 16384, 131072, 1_000_000]
 PLAN = Plan(restart="5min", checkpoint_write="30s", checkpoint_interval="12min", queue="3min", detection="2min")
@@ -123,3 +123,21 @@ def test_nothing_is_nan_and_ettr_stays_between_0_and_1() -> None:
         assert (result[name] > 0).all(), name
         assert (result[name] <= 1).all(), name
     assert (result["ettr"].sel(figure="lower") <= result["ettr"].sel(figure="upper")).all()
+
+
+@pytest.mark.slow
+def test_figures_of_a_plan_do_not_depend_on_the_others_in_the_list() -> None:
+    """Known beside drawn ones and drawn beside known ones: to rounding, in every result."""
+    rates = np.random.default_rng(5).gamma(20, 6.5 / 20, 1_000)
+    rate = stated_rate(rates, [16_384])
+    drawn = Uncertain(scipy.stats.lognorm(0.5, scale=5), unit="min", label="drawn")
+    listed = {"restart": ["5min", drawn, "10min"], "checkpoint_interval": ["optimal", "30min"]}
+    for work in (forecast_rates, expected_ettr):
+        together = work(rate, Plan(**listed))
+        for value, name in (("5min", "5min"), (drawn, "drawn")):
+            alone = work(rate, Plan(restart=value, checkpoint_interval=listed["checkpoint_interval"]))
+            for variable in alone.data_vars:
+                one = together[variable]
+                one = one.sel(restart=name) if "restart" in one.dims else one
+                told = f"{work.__name__}: {variable} of {name}"
+                np.testing.assert_allclose(one, alone[variable], rtol=1e-13, err_msg=told)

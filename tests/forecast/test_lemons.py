@@ -35,16 +35,6 @@ def node_posterior(failures: np.ndarray, days: float, *, draws: int, seed: int) 
     )
 
 
-def predicted(nodes: xr.Dataset, k: int, later: int, *, seed: int) -> np.ndarray:
-    """What the fleet's later failures will say: the factor with the luck of so many failures, bounds of 90 %."""
-    worst = lemon_removal(nodes, [k])["order"].values[:k]
-    draws = nodes["rate"].values
-    share = 1 - draws[:, worst].sum(axis=1) / draws.sum(axis=1)
-    counts = np.random.default_rng(seed).binomial(later, share)
-    fleet = draws.shape[1]
-    return np.quantile(counts / later * fleet / (fleet - k), [0.05, 0.95])
-
-
 def test_the_factor_is_the_mean_of_those_that_stay() -> None:
     """Known rates: 1, 2, 3 and 10; without the worst the mean falls from 4 to 2."""
     rates = xr.DataArray(np.tile([1.0, 10.0, 3.0, 2.0], (5, 1)), dims=("sample", "node"), coords={"node": list("abcd")})
@@ -105,8 +95,8 @@ def test_system_18_of_los_alamos_in_the_years_held_out(outages: pl.DataFrame, k:
     early, late, days = by_node(outages, 18, 1024)
     assert (early.sum(), late.sum()) == (2059, 1938)
     nodes = node_posterior(early, days, draws=1000, seed=18)
-    lower, upper = predicted(nodes, k, int(late.sum()), seed=18)
-    result = lemon_removal(nodes, [k])
+    result = lemon_removal(nodes, [k], failures_later=int(late.sum()), seed=18)
+    lower, upper = result["factor_seen"].sel(figure=["lower", "upper"]).values[0]
     held_out = np.delete(late, result["order"].values[:k]).mean() / late.mean()
     assert lower <= held_out <= upper, "seed 18"
     counted = float(result["factor_of_counts"][0])
@@ -127,6 +117,41 @@ def test_one_node_in_a_hundred_is_priced_better_than_by_its_counts(
     assert counted < factor < 1
     assert held_out < 1
     assert abs(factor - held_out) < abs(counted - held_out)
+
+
+SYSTEMS = {2: 49, 3: 128, 4: 128, 8: 164, 18: 1024, 19: 1024, 20: 256}
+"""Systems of 40 nodes and more with 60 failures before 2004 and 100 after, and their nodes."""
+
+
+def test_what_held_out_years_show_of_one_to_twenty_nodes(outages: pl.DataFrame, capsys: pytest.CaptureFixture) -> None:
+    """Seven systems of Los Alamos, k = 1 to 20 nodes out, 90 % intervals (seed 1), prices from before 2004.
+
+    With the luck of the counts that follow, the interval holds what came in 19 of the 20 cases of system 18 and in 95
+    of 140 of all systems; with the uncertainty of the rates alone in 63. It is not nine of ten: nodes of systems 2, 4,
+    8, 19 and 20 did not keep their rates, and gave less than was promised. The price is nearer to what came than that
+    of the counts in every system, on average over k.
+    """
+    numbers, seen, known = np.arange(1, 21), {}, {}
+    told = ["system: held by factor_seen, by factor (of 20); mean errors of the price, of the counts"]
+    for system, nodes in SYSTEMS.items():
+        early, late, days = by_node(outages, system, nodes)
+        posterior = node_posterior(early, days, draws=1000, seed=1)
+        result = lemon_removal(posterior, numbers, failures_later=int(late.sum()), seed=1)
+        order = result["order"].values
+        held = np.array([np.delete(late, order[:k]).mean() for k in numbers]) / late.mean()
+        for of, name in ((seen, "factor_seen"), (known, "factor")):
+            lower, upper = result[name].sel(figure=["lower", "upper"]).values.T
+            of[system] = int(((lower <= held) & (held <= upper)).sum())
+        price, counted = result["factor"].sel(figure="mean").values - held, result["factor_of_counts"].values - held
+        told.append(f"{system:6d}: {seen[system]:2d}, {known[system]:2d}; {price.mean():+.3f}, {counted.mean():+.3f}")
+        assert np.abs(price).mean() < np.abs(counted).mean(), system
+        assert seen[system] >= known[system], system
+    with capsys.disabled():
+        print("\n" + "\n".join(told))
+    cases = len(SYSTEMS) * len(numbers)
+    assert seen[18] >= 18
+    assert 0.6 * cases <= sum(seen.values()) < 0.8 * cases
+    assert sum(known.values()) <= 0.55 * cases
 
 
 def test_lemons_of_los_alamos_in_the_ettr_of_a_job(outages: pl.DataFrame) -> None:

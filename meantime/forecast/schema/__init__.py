@@ -14,7 +14,7 @@ from meantime.errors import InputError
 from meantime.files import write_text
 from meantime.forecast.schema.decisions import IntervalDocument, PlanDocument, SimulateDocument, SparesDocument
 from meantime.forecast.schema.doctor import DoctorDocument
-from meantime.forecast.schema.forecasts import EttrDocument, ForecastDocument
+from meantime.forecast.schema.forecasts import AheadDocument, EttrDocument, ForecastDocument, PeriodsDocument
 from meantime.forecast.schema.judging import BacktestDocument, CalibrateDocument, CheckDocument, CompareDocument
 from meantime.forecast.schema.logs import (
     JobsDocument,
@@ -29,6 +29,7 @@ from meantime.forecast.schema.losses import GoodputDocument, MitigateDocument
 from meantime.forecast.schema.parts import Document
 
 DOCUMENTS: dict[str, type[Document]] = {
+    "meantime.ahead/1": AheadDocument,
     "meantime.backtest/1": BacktestDocument,
     "meantime.calibrate/1": CalibrateDocument,
     "meantime.check/1": CheckDocument,
@@ -42,6 +43,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "meantime.log/1": LogDocument,
     "meantime.losses/1": LossesDocument,
     "meantime.mitigate/1": MitigateDocument,
+    "meantime.periods/1": PeriodsDocument,
     "meantime.plan/1": PlanDocument,
     "meantime.quality/1": QualityDocument,
     "meantime.runs/1": RunsDocument,

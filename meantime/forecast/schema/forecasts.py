@@ -9,6 +9,7 @@ from meantime.forecast.schema.parts import (
     Figures,
     NotNegative,
     Part,
+    PlanFields,
     PlanSeconds,
     PlanTexts,
     Result,
@@ -40,6 +41,47 @@ class ForecastDocument(Result):
 
     schema_: Literal["meantime.forecast/1"] = Field(alias="schema")
     rows: list[ForecastRow]
+
+
+class PeriodRow(ForecastRow):
+    """One size and plan in one period ahead."""
+
+    period: Annotated[str, Field(description="start of the period, ISO 8601, UTC")]
+
+
+class PeriodsDocument(Result):
+    """What `meantime forecast --periods --json` prints: rows as of a forecast, for each period ahead."""
+
+    schema_: Literal["meantime.periods/1"] = Field(alias="schema")
+    period_days: Annotated[float, Field(gt=0)]
+    rows: list[PeriodRow]
+
+
+class AheadRow(Part):
+    """A run of one size that starts ahead of the data: followed through moving rates, and simulated."""
+
+    gpus: Annotated[int, Field(ge=1)]
+    extrapolated: bool
+    rate_per_1000_node_days: Figures
+    checkpoint_interval_seconds: NotNegative
+    ettr: Figures
+    ettr_run: Figures
+    ettr_mean_rate: Figures
+    ettr_now: Figures
+    days_expected: Figures
+    days_to_finish: Figures
+    error_followed: float | None
+    error_mean_rate: float | None
+    error_simulation: NotNegative | None
+
+
+class AheadDocument(Result):
+    """What `meantime forecast --starts --json` prints."""
+
+    schema_: Literal["meantime.ahead/1"] = Field(alias="schema")
+    plan: PlanFields
+    starts: str
+    rows: list[AheadRow]
 
 
 class EttrForms(Part):

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meantime.cli.options import print_json
+from meantime.cli.reading import fit_of
 
 if TYPE_CHECKING:
     from meantime.forecast import Plan
@@ -21,11 +22,10 @@ def show_periods(
     as_csv: bool,
 ) -> None:
     """Print a row for each size, plan and period ahead."""
-    from meantime import inference
     from meantime.forecast import forecast_periods, period_rows, periods_document, rows_csv
     from meantime.report.console import console, print_rows
 
-    result = forecast_periods(inference.load_fit(path), sizes, plan, **ahead, cluster=cluster, seed=seed)
+    result = forecast_periods(fit_of(path), sizes, plan, **ahead, cluster=cluster, seed=seed)
     if as_csv:
         print(rows_csv(period_rows(result)), end="")
         return
@@ -55,11 +55,10 @@ def show_ahead(
     path: Path, sizes: list[int], plan: "Plan", *, starts: str, cluster: str | None, seed: int, as_json: bool
 ) -> None:
     """Print what becomes of a run that starts ahead of the data."""
-    from meantime import inference
     from meantime.forecast import ahead_document, forecast_ahead
     from meantime.report.console import console, print_rows
 
-    tree = inference.load_fit(path)
+    tree = fit_of(path)
     content = ahead_document(forecast_ahead(tree, sizes, plan, starts=starts, cluster=cluster, seed=seed))
     if as_json:
         print_json(content)

@@ -76,7 +76,7 @@ def forecast(
 
     The months of the next quarter: `meantime forecast fit.nc --gpus 16384 --periods 3 --every 30d`
     """
-    from meantime import inference
+    from meantime.cli.reading import fit_of
     from meantime.forecast import forecast as run_forecast
     from meantime.forecast import to_csv, to_json
     from meantime.report.console import console, print_command
@@ -94,7 +94,7 @@ def forecast(
         ahead: dict[str, Any] = {"horizon": horizon, "periods": periods, "every": every}
         show_periods(path, sizes, run.made(), ahead, cluster=cluster, seed=seed, as_json=as_json, as_csv=as_csv)
         return
-    result = run_forecast(inference.load_fit(path), sizes, run.made(), cluster=cluster, horizon=horizon, seed=seed)
+    result = run_forecast(fit_of(path), sizes, run.made(), cluster=cluster, horizon=horizon, seed=seed)
     if as_json:
         print(to_json(result), end="")
     elif as_csv:
@@ -150,14 +150,13 @@ def report(
 
     Example: `meantime report fit.nc --log sacct.txt --events events.csv --output report.html --figures figures`
     """
-    from meantime.cli.reading import read_events, read_log
-    from meantime.inference import load_fit
+    from meantime.cli.reading import fit_of, read_events, read_log
     from meantime.report import save_figures, write_report
     from meantime.report.console import console
 
     if log is None and events:
         raise InputError("--events was given without --log; expected the job log that they belong to")
-    sizes, tree = sizes_of(gpus), load_fit(path)
+    sizes, tree = sizes_of(gpus), fit_of(path)
     jobs = None
     if log:
         jobs = read_log(log, "auto", mapping, timezone=timezone, cluster=None, gpus_per_node=None, option=None)
@@ -187,12 +186,12 @@ def planner(
 
     Example: `meantime planner fit.nc --gpus 24576 --restart 10min --queue 5min --output planner.html`
     """
-    from meantime.inference import load_fit
+    from meantime.cli.reading import fit_of
     from meantime.report import write_planner
     from meantime.report.console import console
 
     write_planner(
-        load_fit(path),
+        fit_of(path),
         output,
         gpus=gpus,
         plan=run.made(),

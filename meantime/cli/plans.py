@@ -20,6 +20,7 @@ from meantime.cli.options import (
     print_json,
     sizes_of,
 )
+from meantime.cli.reading import fit_of
 from meantime.errors import InputError
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def spares(
     rate = _rates(path, gpus, cluster, horizon, seed)
     down: str | Uncertain = repair or ""
     if repair_fit is not None:
-        down = Uncertain(inference.repair_hours(inference.load_fit(repair_fit), seed=seed)["mean"].values, "h")
+        down = Uncertain(inference.repair_hours(fit_of(repair_fit), seed=seed)["mean"].values, "h")
     content = plan_spares(
         rate,
         down,
@@ -217,7 +218,7 @@ def mitigate(
     from meantime.forecast import mitigate_document, mitigation_of
 
     sizes = sizes_of(gpus)
-    tree = inference.load_fit(path)
+    tree = fit_of(path)
     of_nodes = inference.provenance(tree)["model"] == "node_frailty"
     nodes = inference.node_posterior(tree, cluster=cluster, seed=seed) if of_nodes else None
     content = mitigate_document(
@@ -264,7 +265,6 @@ def goodput(
     as_json: AsJson = False,
 ) -> None:
     """Say where the GPU-hours of a whole cluster go in a day. Larger jobs have the higher priority."""
-    from meantime import inference
     from meantime.forecast import JobClass, cluster_goodput, rates_of
 
     mix = _pairs(jobs, "--jobs")
@@ -273,7 +273,7 @@ def goodput(
         for size, running in mix.items()
     ]
     content = cluster_goodput(
-        rates_of(inference.load_fit(path), list(mix), cluster=cluster, horizon=horizon, seed=seed),
+        rates_of(fit_of(path), list(mix), cluster=cluster, horizon=horizon, seed=seed),
         classes,
         cluster_gpus,
         gpus_per_node=gpus_per_node,
@@ -329,11 +329,10 @@ def simulate(
 
 
 def _rates(path: Path, gpus: str, cluster: str | None, horizon: str | None, seed: int) -> "xr.DataArray":
-    from meantime import inference
     from meantime.forecast import rates_of
 
     sizes = sizes_of(gpus)
-    return rates_of(inference.load_fit(path), sizes, cluster=cluster, horizon=horizon, seed=seed)
+    return rates_of(fit_of(path), sizes, cluster=cluster, horizon=horizon, seed=seed)
 
 
 def _pairs(text: str, option: str) -> dict[int, float]:

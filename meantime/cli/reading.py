@@ -75,6 +75,15 @@ def read_events(
     return log
 
 
+def fit_of(path: Path) -> "xr.DataTree":
+    """Load a fit to plan with; what is compiled for it is kept for the next command."""
+    from meantime.inference import load_fit
+    from meantime.inference.cache import use_cache
+
+    use_cache()
+    return load_fit(path)
+
+
 def read_both(
     paths: list[Path], reading: Reading, *, scan: bool | None = False
 ) -> "tuple[Log | xr.Dataset | pl.LazyFrame, Log | pl.LazyFrame | None]":

@@ -2,6 +2,8 @@
 
 import random
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -102,6 +104,29 @@ def test_several_courses_at_once(seed: int) -> None:
     assert wall.shape == (2, 4000)
     exact = 10.0 / ettr.renewal(hazards[:, 0], **PLAN, productive=10.0)
     np.testing.assert_array_less(abs(wall.mean(axis=1) - exact), 4 * wall.std(axis=1) / np.sqrt(4000))
+
+
+def test_float32_and_gradients_of_a_run_that_is_followed() -> None:
+    """Against the float64 values, and their differences; the run ends within the fourth of five pieces."""
+    starts, hazard = np.array([0.0, 20.0, 50.0, 90.0, 300.0]), np.array([0.1, 0.4, 0.2, 0.6, 0.3])
+    plan = {name: np.float64(value) for name, value in {**PLAN, "productive": 80.0}.items()}
+
+    def wall(hazard: object, plan: dict[str, object]) -> object:
+        return ettr.varying_wallclock(starts, hazard, **plan)  # type: ignore[arg-type]
+
+    low = wall(jnp.asarray(hazard, jnp.float32), {name: jnp.float32(value) for name, value in plan.items()})
+    assert low.dtype == jnp.float32  # type: ignore[attr-defined]
+    assert float(low) == pytest.approx(float(wall(hazard, plan)), rel=1e-6)  # type: ignore[arg-type]
+    with jax.enable_x64(True):
+        arrays = {name: jnp.asarray(value) for name, value in plan.items()}
+        by_hazard, by_plan = jax.grad(wall, (0, 1))(jnp.asarray(hazard), arrays)  # type: ignore[arg-type]
+    for name, value in plan.items():
+        ahead, behind = (float(wall(hazard, plan | {name: value * (1 + h)})) for h in (1e-6, -1e-6))  # type: ignore[arg-type]
+        assert float(by_plan[name]) * value == pytest.approx((ahead - behind) / 2e-6, rel=1e-5, abs=1e-6)
+    for piece in range(5):
+        ahead, behind = (float(wall(hazard * (1 + h * (np.arange(5) == piece)), plan)) for h in (1e-6, -1e-6))  # type: ignore[arg-type]
+        assert float(by_hazard[piece]) * hazard[piece] == pytest.approx((ahead - behind) / 2e-6, rel=1e-5, abs=1e-6)
+    assert by_hazard[4] == 0
 
 
 def test_constant_hazard_is_nearly_the_exact_form() -> None:

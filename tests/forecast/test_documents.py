@@ -33,6 +33,7 @@ from meantime.forecast import (
     ScaleComponent,
     Throughput,
     Uncertain,
+    ahead_document,
     as_text,
     backtest_document,
     calibrate_document,
@@ -40,9 +41,12 @@ from meantime.forecast import (
     cluster_goodput,
     compare_document,
     ettr_point,
+    forecast_ahead,
+    forecast_periods,
     forecast_rates,
     mitigate_document,
     mitigate_rates,
+    periods_document,
     plan_intervals,
     plan_run,
     plan_spares,
@@ -52,6 +56,9 @@ from meantime.forecast import (
 )
 from meantime.forecast.schema import DOCUMENTS, checked, file_of, json_schema
 from meantime.forecast.schema.parts import as_plain
+from meantime.inference import fit
+
+from ..models.tables import period_table
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
 SIZES = [1024, 4096]
@@ -153,8 +160,20 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         calibrate_document(calibration()),
         backtest_document(back_test()),
         examination(),
+        *ahead_documents(),
     ]
     return {content["schema"]: content for content in [*made, *log_documents(tmp_path_factory.mktemp("log"))]}
+
+
+def ahead_documents() -> list[dict[str, Any]]:
+    """Documents of a fit of rates that move: by period, and of a run that starts ahead."""
+    table = period_table(clusters=1, components=1)
+    tree = fit(table, "over_time", seed=2, method="laplace", progress=False, allow_unconverged=True)
+    plan = Plan(checkpoint_interval="30min", productive="20d")
+    return [
+        periods_document(forecast_periods(tree, SIZES, plan, periods=2, seed=1)),
+        ahead_document(forecast_ahead(tree, SIZES[0], plan, starts="45d", seed=1)),
+    ]
 
 
 def log_documents(folder: Path) -> list[dict[str, Any]]:

@@ -87,6 +87,7 @@ class Model(Part):
     created: str | None = None
     versions: dict[str, str] | None = None
     cluster: str | None = None
+    horizon: str | None = None
 
 
 class Document(Part):

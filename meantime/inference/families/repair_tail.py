@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _geometry(times: RepairTimes, priors: RepairTailPriors) -> Geometry:
-    """Shift centre and spread of the common repairs by what the long ones add to those of all."""
+    """Take what the long repairs add to mean and spread of all off what is known of the common ones of a class."""
     plain = REPAIR.geometry(times, priors)
     classes = len(times.classes)
     weight = 1 / priors.share_mean - 1
@@ -27,7 +27,6 @@ def _geometry(times: RepairTimes, priors: RepairTailPriors) -> Geometry:
         import jax.numpy as jnp
         from jax.scipy.stats import norm
 
-        values, jacobian = plain.to_values(z[: plain.size], data)
         rest = z[plain.size :]
         delay = np.log(priors.delay) + priors.delay_sd * rest[0]
         stretch = np.log(priors.stretch) + priors.stretch_sd * rest[1]
@@ -37,11 +36,10 @@ def _geometry(times: RepairTimes, priors: RepairTailPriors) -> Geometry:
         slope = norm.logpdf(rest[2:]) - norm.logcdf(-rest[2:]) - log_share - np.log(weight)
         share, late = jnp.exp(log_share), jnp.exp(delay)
         variance = jnp.exp(left) + share * jnp.exp(2 * stretch) + share * jnp.exp(left) * late**2
-        log_sd = values["log_sd"] - 0.5 * jnp.log(variance)
-        log_median = values["log_median"] - jnp.exp(log_sd) * share * late
+        deviation = data["deviation"] - 0.5 * jnp.log(variance)
+        mean = data["mean"] - jnp.exp(deviation) * share * late
+        values, jacobian = plain.to_values(z[: plain.size], {**data, "deviation": deviation, "mean": mean})
         values |= {
-            "log_sd": log_sd,
-            "log_median": log_median,
             "long_share_logodds__": log_share - left,
             "long_delay_log__": delay,
             "long_stretch_log__": stretch,

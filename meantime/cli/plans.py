@@ -283,12 +283,17 @@ def goodput(
     )
     columns = {
         "GPUs": ("gpus", "count"),
-        "failures a day": ("failures_per_day", "number"),
-        "GPU-hours lost a day": ("lost_first_order", "number"),
-        "of other jobs": ("lost_second_order", "number"),
+        "failures\na day": ("failures_per_day", "number"),
+        "GPU-hours\nlost a day": ("lost_first_order", "number"),
+        "of other\njobs": ("lost_second_order", "number"),
+        "cost\na day": ("lost_cost", "amount"),
     }
     _show(content, columns, as_json=as_json, title="Losses by size of the job that fails")
     if not as_json:
+        from meantime.report.console import console, print_rows
+
+        by_part = {"component": ("component", "text"), **{name: columns[name] for name in columns if name != "GPUs"}}
+        print_rows(content["components"], by_part, console(), title="Losses by component that fails")
         from meantime.report.numbers import fraction, fraction_between
 
         figures = content["goodput"]

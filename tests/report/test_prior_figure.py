@@ -38,6 +38,7 @@ def test_every_model_has_a_picture(model):
     figure = prior_spread(drawn)
     assert len(figure.axes) == (2 if "statistic" in drawn.dims else 1)
     assert figure.axes[0].get_xlabel()
+    assert not any("$" in text.get_text() for text in figure.axes[0].get_xticklabels())
     name, dims = FAMILIES[model].outcome
     assert drawn[name].dims == ("draw", *dims)
     assert not prior_spread(drawn, width=3.7).axes[0].lines[0].get_xdata().min() < -1e9

@@ -14,6 +14,8 @@ SHARES = np.linspace(0, 1, 201)
 BANDS = ((0.05, 0.95, 0.18), (0.25, 0.75, 0.3))
 """Lower and upper probability of each band, and how opaque it is."""
 
+MOST_TICKS = 6
+
 UNITS = {
     "failures": "failures of a cell",
     "incidents": "incidents of one size in a cluster",
@@ -71,13 +73,17 @@ def _panel(axes: Axes, part: xr.Dataset, name: str) -> None:
         axes.fill_betweenx(SHARES, *bounds, color=colour("blue"), alpha=opacity, linewidth=0,
                            label=f"{100 * (high - low):.0f} % of data sets drawn from the priors")  # fmt: skip
     axes.plot(np.median(curves, axis=1), SHARES, color=colour("blue"), linewidth=1.0)
-    shown = [np.quantile(curves, [0.05, 0.95], axis=1)]
+    drawn = [np.quantile(curves, [0.05, 0.95], axis=1)]
     if "observed" in part:
         own = np.quantile(part["observed"].values.astype(float), SHARES, method="inverted_cdf")
         axes.plot(own, SHARES, color=colour("vermilion"), linewidth=1.6, label="the data")
-        shown.append(own)
-    high = max(float(one.max()) for one in shown)
-    if min(float(one.min()) for one in shown) >= 0 and high > 20:
+        drawn.append(own)
+    high = max(float(one.max()) for one in drawn)
+    if min(float(one.min()) for one in drawn) >= 0 and high > 20:
         axes.set_xscale("symlog", linthresh=1)
         axes.set_xlim(0, 1.2 * high)
+        powers = [0, *(10**k for k in range(int(np.log10(1.2 * high)) + 1))]
+        ticks = powers if len(powers) <= MOST_TICKS else [0, *powers[1 :: -(-len(powers) // MOST_TICKS)]]
+        axes.set_xticks(ticks, [f"{at:,}" for at in ticks])
+        axes.minorticks_off()
     axes.set_ylim(0, 1)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -97,6 +98,15 @@ class Plan:
             values = [value.to_dict() if isinstance(value, Uncertain) else value for value in self.values(name)]
             result[name] = values if name in self.lists else values[0]
         return result
+
+    def _repr_html_(self) -> str:
+        """Show the plan as a table in a notebook."""
+        shown = {name: ", ".join(label(value) for value in self.values(name)) for name in DURATIONS}
+        rows = "".join(
+            f"<tr><th>{html.escape(name.replace('_', ' '))}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in {**shown, "gpus_per_node": str(self.gpus_per_node)}.items()
+        )
+        return f"<table><caption>Plan</caption>{rows}</table>"
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:

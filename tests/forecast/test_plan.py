@@ -164,3 +164,10 @@ def test_plans_go_through_json_and_back() -> None:
 def test_plans_from_json_are_checked(content: dict[str, object]) -> None:
     with pytest.raises(InputError):
         Plan.from_dict(content)
+
+
+def test_a_notebook_shows_a_plan_as_a_table() -> None:
+    shown = Plan(restart=["5min", "10min"], queue=Uncertain(scipy.stats.gamma(2), unit="min"))._repr_html_()
+    assert "<th>restart</th><td>5min, 10min</td>" in shown
+    assert "<th>checkpoint interval</th><td>optimal</td>" in shown
+    assert shown.count("<tr>") == 7

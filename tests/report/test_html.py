@@ -144,7 +144,7 @@ def test_the_page_is_accessible(html: str) -> None:
 
 @pytest.mark.slow
 def test_the_size_is_within_the_limit(html: str, hostile: str, make_fit: object) -> None:
-    many = make_fit(clusters=tuple(f"c{i}" for i in range(22)), components=[f"part {i}" for i in range(40)], draws=50)  # type: ignore[operator]
+    many = make_fit(clusters=tuple(f"c{i}" for i in range(22)), components=[f"part {i}" for i in range(200)], draws=20)  # type: ignore[operator]
     for page in (html, hostile, render(many)):
         assert len(page.encode()) < LIMIT
 

@@ -23,6 +23,8 @@ highlight_language = "none"  # literal blocks in docstrings are formulas
 html_theme = "furo"
 html_title = f"meantime {release}"
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["meantime.css"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

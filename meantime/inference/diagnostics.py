@@ -11,6 +11,14 @@ from scipy.special import ndtri
 TAIL = (0.05, 0.95)
 
 
+def summarise(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `rhat`, `ess_bulk` and `ess_tail` of each scalar, with less work than one by one."""
+    split = _split(draws)
+    folded = np.abs(split - np.median(split, axis=(1, 2), keepdims=True))
+    scores = _normal_scores(split)
+    return np.maximum(_rhat(scores), _rhat(_normal_scores(folded))), _ess(scores), ess_tail(draws)
+
+
 def rhat(draws: np.ndarray) -> np.ndarray:
     """Return R-hat of each scalar: the larger of the rank-normalised and the folded one."""
     split = _split(draws)
@@ -44,10 +52,17 @@ def _split(draws: np.ndarray) -> np.ndarray:
 def _normal_scores(values: np.ndarray) -> np.ndarray:
     """Replace values by the normal quantiles of their ranks over all chains; ties share their mean rank."""
     flat = values.reshape(len(values), -1)
-    ranks = np.empty_like(flat)
-    for row, column in zip(ranks, flat, strict=True):
-        ordered = np.sort(column)
-        row[:] = 0.5 * (np.searchsorted(ordered, column, "left") + np.searchsorted(ordered, column, "right") + 1)
+    order = np.argsort(flat, axis=1)
+    ordered = np.take_along_axis(flat, order, axis=1)
+    places = np.broadcast_to(np.arange(1.0, flat.shape[1] + 1), flat.shape).copy()
+    for row in np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)):
+        places[row] = 0.5 * (
+            np.searchsorted(ordered[row], ordered[row], "left")
+            + np.searchsorted(ordered[row], ordered[row], "right")
+            + 1
+        )
+    ranks = np.empty_like(places)
+    np.put_along_axis(ranks, order, places, axis=1)
     return ndtri((ranks - 0.375) / (flat.shape[1] + 0.25)).reshape(values.shape)
 
 

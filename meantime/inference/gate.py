@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from meantime.errors import ConvergenceError, ConvergenceWarning
-from meantime.inference.diagnostics import ess_bulk, ess_tail, rhat
+from meantime.inference.diagnostics import summarise
 from meantime.models import Layout
 
 MAX_RHAT = 1.01
@@ -62,7 +62,8 @@ def diagnose(
     columns = [values.reshape(*values.shape[:2], -1) for values in draws.values()]
     values = np.concatenate(columns, axis=2).transpose(2, 0, 1)
     parts = [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
-    spread, bulk, tail = (np.concatenate([figure(part) for part in parts]) for figure in (rhat, ess_bulk, ess_tail))
+    found = [summarise(part) for part in parts]
+    spread, bulk, tail = (np.concatenate([figures[which] for figures in found]) for which in range(3))
     divergences = int(statistics["diverging"].sum())
     cut = float(statistics["reached_max_treedepth"].mean())
     problems, failing = [], np.zeros(len(names))

@@ -37,6 +37,12 @@ gradient need not be compiled a second time to find it."""
 FIRST_STEP = 0.5
 """Step size at the start; z is whitened."""
 
+LARGE = 1_000
+"""Variables from which the trajectories of the first window are cut at `FIRST_DEPTH` doublings: before its step size is
+found a chain takes steps that are far too small, and a thousand of them where each is dear."""
+
+FIRST_DEPTH = 5
+
 type Tree = Any
 
 
@@ -114,7 +120,13 @@ def build_sampler(
         return z, *(jnp.where(take, new, old) for new, old in ((energy, height), (slope, gradient), (proposed, label)))
 
     def one(
-        point: Tree, momentum: "jax.Array", key: "jax.Array", step_size: "jax.Array", variance: "jax.Array", data: Tree
+        point: Tree,
+        momentum: "jax.Array",
+        key: "jax.Array",
+        step_size: "jax.Array",
+        variance: "jax.Array",
+        depth: "jax.Array",
+        data: Tree,
     ) -> tuple[Tree, Tree]:
         chance = jax.random.wrap_key_data(key, impl=key_kind())
         if labels is not None:
@@ -136,7 +148,7 @@ def build_sampler(
             variance,
             step_size,
             chance,
-            max_tree_depth=settings.max_tree_depth,
+            max_tree_depth=(depth, settings.max_tree_depth),
         )
         statistics = {
             "acceptance_rate": tree.sum_accept_probs / tree.num_proposals,
@@ -152,8 +164,8 @@ def build_sampler(
         def iterate(state: Tree, now: Tree) -> tuple[Tree, Tree]:
             point, tuning, variance = state
             step_size = jnp.exp(jnp.where(now["pace"]["tuned"], tuning[2], tuning[3]))
-            every = jax.vmap(one, (0, 0, 0, 0, 0, None))
-            point, statistics = every(point, now["momentum"], now["key"], step_size, variance, data)
+            every = jax.vmap(one, (0, 0, 0, 0, 0, None, None))
+            point, statistics = every(point, now["momentum"], now["key"], step_size, variance, now["depth"], data)
             shortfall = settings.target_accept - statistics["acceptance_rate"]
             tuning = warmup.tuned(jnp, tuning, now["pace"], shortfall)
             return (point, tuning, variance), ((point[0], point[3]), {**statistics, "step_size": step_size})
@@ -224,11 +236,14 @@ def run(
 
     def run_blocks(number: int) -> Tree:
         chains = range(number * group, (number + 1) * group)
-        state, kept, adapting = groups[number], [], _Adapting(tune, device)
+        state, kept = groups[number], []
+        size, adapting = state[0][0].shape[1], _Adapting(tune, device)
         for block in range(n_blocks):
             if stopped.is_set():
                 return None  # what stopped it is raised elsewhere
-            iterations = {"pace": adapting.paces(block), **_chance(seed, chains, begun + block, state[0][0].shape[1])}
+            first = FIRST_DEPTH if size >= LARGE and block * BLOCK < adapting.begins else settings.max_tree_depth
+            depth = np.full(BLOCK, min(first, settings.max_tree_depth))
+            iterations = {"pace": adapting.paces(block), "depth": depth, **_chance(seed, chains, begun + block, size)}
             with nullcontext() if block else compiling:  # the first group compiles, the others find the result
                 state, (drawn, statistics) = sampler.block(state, jax.device_put(iterations, device), data)
             if (block + 1) * BLOCK > tune:
@@ -259,6 +274,7 @@ class _Adapting:
     def __init__(self, tune: int, device: "jax.Device") -> None:
         self.tune, self.device = tune, device
         self.ends = warmup.window_ends(tune, BLOCK)
+        self.begins = self.ends[0] if self.ends else 0
         self.since = 0
         self.window: list[np.ndarray] = []
 

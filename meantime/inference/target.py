@@ -13,6 +13,7 @@ from meantime.inference.cache import use_cache
 from meantime.inference.density import Density, density_of
 from meantime.inference.families import Family
 from meantime.inference.geometry import Geometry
+from meantime.inference.limits import check_cells
 from meantime.models import Layout, model_entry
 
 if TYPE_CHECKING:
@@ -75,23 +76,29 @@ def target_of(data: xr.Dataset, model: str, priors: Any, family: Family, layout:
         Checked data.
     model, priors, family, layout
         The model's name, priors, functions, and the data as it sees them.
+
+    Raises
+    ------
+    InputError
+        If the data are too many to sample.
     """
     import jax
 
     use_cache()
-    geometry = family.geometry(layout, priors)
     build: Callable[[], pm.Model | Density]
     if family.condensed is None:
         build, observed = partial(model_entry(model).build, data, priors), layout.observed()
     else:
         build, observed = family.condensed(layout, priors)
+    device = _device(max(array.size for array in observed.values()))
+    check_cells(model, observed, layout, device.platform)
+    geometry = family.geometry(layout, priors)
     key = (model, priors, _shapes(observed), _shapes(geometry.data))
     if key not in _FUNCTIONS:
         _FUNCTIONS[key] = _functions(build, geometry)
     _FUNCTIONS.move_to_end(key)
     while len(_FUNCTIONS) > KEPT:
         _FUNCTIONS.popitem(last=False)
-    device = _device(max(array.size for array in observed.values()))
     placed = jax.device_put({"model": observed, "geometry": geometry.data}, device)
     return Target(_FUNCTIONS[key], placed, geometry.size, device, key)
 

@@ -12,6 +12,9 @@ from meantime.inference.families.pooled import new_deviation, pooled_geometry
 from meantime.inference.likelihood import negative_binomial_log_probability
 from meantime.models import MIN_CELL_VARIANCE, REFERENCE_GPUS, Grid, grid_of
 
+AT_ONCE = 4_000_000
+"""Cells, times draws, worked on at a time (32 MB an array)."""
+
 
 def bucket_of(gpus: np.ndarray) -> np.ndarray:
     """Return the job-size bucket of each number of GPUs: the next power of two, 5 to 8 GPUs in 8."""
@@ -30,12 +33,24 @@ def _line(draws: Draws, doublings: np.ndarray) -> np.ndarray:
 
 
 def _complete(draws: Draws, grid: Grid, rng: np.random.Generator) -> Variables:
-    smooth = np.exp(_line(draws, grid.doublings))
-    weight = _cell_weight(draws["sigma_cell"])[..., None, None, None]
     counts = grid.failures.transpose(0, 2, 1)
-    cell = rng.standard_gamma(weight + counts) / (weight + grid.exposure[:, None, :] * smooth)
+    chains, kept = draws["sigma_cell"].shape
+    cell = np.empty((chains, kept, *counts.shape))
+    rate = np.empty_like(cell)
+    for part in _parts(kept, chains * counts.size):
+        some = {name: values[:, part] for name, values in draws.items()}
+        smooth = np.exp(_line(some, grid.doublings))
+        weight = _cell_weight(some["sigma_cell"])[..., None, None, None]
+        cell[:, part] = rng.standard_gamma(weight + counts) / (weight + grid.exposure[:, None, :] * smooth)
+        rate[:, part] = smooth * cell[:, part]
     dims = ("cluster", "component", "job_size")
-    return {"cell": (dims, cell), "rate": (dims, smooth * cell)}
+    return {"cell": (dims, cell), "rate": (dims, rate)}
+
+
+def _parts(draws: int, cells: int) -> list[slice]:
+    """Cut draws so that a part has few enough of all chains' cells to be held several times over."""
+    step = max(1, AT_ONCE // cells)
+    return [slice(start, start + step) for start in range(0, draws, step)]
 
 
 def _mean(draws: Draws, grid: Grid) -> np.ndarray:
@@ -48,8 +63,14 @@ def _mean(draws: Draws, grid: Grid) -> np.ndarray:
 
 
 def _log_likelihood(draws: Draws, grid: Grid) -> np.ndarray:
-    weight = _cell_weight(draws["sigma_cell"])[..., None, None]
-    return negative_binomial_log_probability(grid.observed()["observed_failures"], _mean(draws, grid), weight)
+    observed = grid.observed()["observed_failures"]
+    chains, kept = draws["sigma_cell"].shape
+    found = np.empty((chains, kept, *observed.shape))
+    for part in _parts(kept, chains * observed.size):
+        some = {name: values[:, part] for name, values in draws.items()}
+        weight = _cell_weight(some["sigma_cell"])[..., None, None]
+        found[:, part] = negative_binomial_log_probability(observed, _mean(some, grid), weight)
+    return found
 
 
 def _replicate(draws: Draws, grid: Grid, rng: np.random.Generator) -> np.ndarray:

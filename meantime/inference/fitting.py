@@ -75,7 +75,8 @@ def fit(
     Raises
     ------
     InputError
-        For a table, model, priors or option that cannot be used.
+        For a table, model, priors or option that cannot be used; also for a table of more cells than NUTS takes in a
+        sensible time and memory (300,000 on processors), with the coarser grid that would do.
     ConvergenceError
         If the draws fail the gate: R-hat above 1.01, a bulk or tail effective sample size below 400, a
         divergence, or trajectories cut short; or, of ``"laplace"``, if Pareto k is above 0.7.

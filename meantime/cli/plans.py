@@ -137,7 +137,7 @@ def spares(
         str | None, typer.Option("--repair", help="Mean time until a failed node is a spare again, e.g. 24h.")
     ] = None,
     repair_fit: Annotated[
-        Path | None, typer.Option("--repair-fit", help="In place of --repair: a fit of the model repair.")
+        Path | None, typer.Option("--repair-fit", help="In place of --repair: a fit of repair or repair_tail.")
     ] = None,
     sureness: Annotated[float, typer.Option("--sureness", help="Probability that a failure finds a spare.")] = 0.99,
     standby: Annotated[

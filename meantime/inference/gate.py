@@ -25,7 +25,12 @@ MAX_CUT_SHARE = 0.01
 SHOWN = 5
 """How many of the worst parameters a message names."""
 
-_SIMPLER = {"component_size": "component", "component": "constant", "component_gamma": "constant"}
+_SIMPLER = {
+    "component_size": "component",
+    "component": "constant",
+    "component_gamma": "constant",
+    "repair_tail": "repair",
+}
 
 AT_ONCE = 1_000
 """Scalars diagnosed at once, to bound the memory."""

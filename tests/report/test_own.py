@@ -11,16 +11,19 @@ from meantime.datasets import repair_table
 from meantime.datasets.simulate import simulate_incidents
 from meantime.errors import InputError
 from meantime.forecast import Plan, RemoveLemons, forecast, mitigate
-from meantime.inference import fit, node_posterior, rate_over_time, survival_curve
-from meantime.report.figures import incident_sizes, save_figures
+from meantime.inference import backtest, fit, node_posterior, rate_over_time, survival_curve
+from meantime.report.figures import backtest_coverage, incident_sizes, save_figures
 from meantime.report.html import render
+from meantime.report.judged import judgements
 from meantime.report.measures import fix_table, price_measures
 from meantime.report.model_tables import incident_rows
 from meantime.report.numbers import three
 from meantime.report.own import own_part
 from meantime.report.parts import parts_page
 from meantime.report.sections import short_source
+from meantime.report.style import WIDE
 
+from ..models.tables import small_table
 from .conftest import QUICK
 from .test_html import Page
 
@@ -115,3 +118,16 @@ def test_many_files_are_named_in_short(make_fit):
     ):
         tree["fit_data"].attrs["source"] = source
         assert short_source(tree) == said
+
+
+def test_a_back_test_given_is_drawn_with_the_checks():
+    """Dots at the right are shares of held-out counts inside; `constant` is exact, so this costs no sampling."""
+    found = backtest(small_table(clusters=1, sizes=6), "constant", over="job_size", hold=3, seed=7)
+    picture = judgements(found, None)["backtest"]
+    covered = found["covered"].sel(forecaster="constant").where(found["log_score"].sel(forecaster="constant").notnull())
+    total, inside = int(covered.notnull().sum()), int(covered.sum())
+    assert f"Of {total} counts {inside} lay inside" in picture.caption
+    right = picture.draw(WIDE).axes[1]
+    assert right.lines[0].get_xdata()[0] == pytest.approx(inside / total)
+    with pytest.raises(InputError, match="this is no back-test"):
+        backtest_coverage(found.drop_vars("covered"))

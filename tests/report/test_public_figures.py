@@ -83,7 +83,7 @@ def lanl(folder: Path) -> Drawn:
     """A log of outages: nodes, years, repairs; no jobs."""
     log = read_lanl(folder / "lanl_failures" / "LA-UR-05-7318-failure-data-1996-2005.csv.xz")
     nodes = lanl_table(log)
-    table = nodes.sum("node", keep_attrs=True)
+    table = nodes.sel(cluster=["18", "19", "20"]).sum("node", keep_attrs=True)
     years = outage_periods(log, lanl_service(lanl_nodes(log)), period="year", clusters=["20"])
     frail, walk = fit(nodes.sel(cluster=["20"]), "node_frailty", **FEW), fit(years, "over_time", **FEW)
     repairs = fit(repair_table(log), "repair", **FEW)

@@ -101,6 +101,14 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
     so that changes come at :math:`\lambda` a year, and a change adds a jump to the step's ordinary move. Whether a step
     holds a change is summed out, and drawn exactly afterwards.
 
+    With ``drift_sd`` in the priors the common steps have the mean :math:`d_c \Delta_t` instead of 0,
+
+    .. math::
+
+        d_c \sim N(0, \sigma_{\mathrm{drift}}), \qquad \sigma_{\mathrm{drift}} \sim N^+(0, \mathrm{drift\_sd})
+
+    which forecasts carry on.
+
     Parameters
     ----------
     table
@@ -114,7 +122,8 @@ def over_time(table: xr.Dataset, priors: OverTimePriors | None = None) -> "pm.Mo
         Variables ``mu``, ``sigma_component``, ``level`` (component,), ``sigma_cluster`` and
         ``cluster_deviation`` (cluster, component), ``sigma_walk`` and ``walk_step`` (cluster, step),
         ``sigma_own``, ``sigma_own_component`` (component,) and ``own_step`` (cluster, component, step),
-        ``sigma_cell``, with change points ``change_rate`` and ``change_sd``, and the observed ``failures``
+        ``sigma_cell``, with change points ``change_rate`` and ``change_sd``, with drifts ``sigma_drift`` and ``drift``
+        (cluster,), and the observed ``failures``
         (stratum, component), where a stratum is a (cluster, period) pair with exposure.
 
     Raises

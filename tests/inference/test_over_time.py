@@ -105,6 +105,29 @@ def test_a_rate_that_moves_thirtyfold_in_two_years(capsys):
     assert hits >= 2
 
 
+@pytest.mark.slow
+def test_a_steady_fall_goes_on():
+    """By a factor of 30 in two years, seen for two years (seed 5): drift and future.
+
+    The year ahead goes on falling, and the rate then lies in its 90 % interval. The seed is fixed; without a drift the
+    interval missed the rate in 25 of 40 tables, with one in none.
+    """
+    rng, months = np.random.default_rng(5), np.arange(36)
+    rate = 0.02 * np.exp(-np.log(30) / 2 * months * 30 / 365.25)
+    counts = rng.poisson(20_000 * rate * rng.gamma(25, 1 / 25, 36))[:24]
+    start = np.datetime64("2023-01-01", "ns") + months[:24] * np.timedelta64(30, "D")
+    table = build_table(counts[None, None], np.full((1, 24), 2e4), cluster=["A"], component=["x"], period=start)
+    tree = fit(table, "over_time", priors={"drift_sd": 1.0}, seed=5, progress=False, allow_unconverged=True)
+    assert abs(float(tree["posterior"]["drift"].mean()) + np.log(30) / 2) < 0.4  # 0.12 of bursts, 0.1 of the walk
+    path = rate_over_time(tree, horizon="360d", seed=5).values[:, 0]
+    low, middle, high = np.quantile(path[:, 35] / path[:, 23], [0.05, 0.5, 0.95])
+    assert middle == pytest.approx(30**-0.5, rel=0.5)
+    assert high < 1
+    lower, upper = np.quantile(path[:, 35], [0.05, 0.95])
+    assert lower < rate[35] < upper
+    assert np.log(high / low) > np.log(np.divide(*np.quantile(path[:, 27] / path[:, 23], [0.95, 0.05])))
+
+
 def test_own_walks_are_whitened_exactly_for_a_gaussian_likelihood():
     """Given all else, the own steps' density times the Jacobian is that of standard normals, at any scale."""
     rng = np.random.default_rng(8)

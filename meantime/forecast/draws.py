@@ -65,7 +65,8 @@ def expected_draws(rate: xr.DataArray, plan: Plan | None = None, *, seed: int = 
     for places, plans in grid.parts():
         for rows, columns, part, used in ettr_at(hazards, hazards, plans):
             values[rows, places[columns]], chosen[rows, places[columns]] = part, np.median(used, axis=-1)
-    days = grid.hours["productive"] / 24.0 / values
+    with np.errstate(over="ignore"):  # days beyond the largest number are infinite
+        days = grid.hours["productive"] / 24.0 / values
     shape, dims = (len(sizes), *grid.shape), ("gpus", *(DIMENSION[field] for field in grid.lists))
     coords = {name: value for name, value in coordinates(sizes, grid).items() if name != "figure"}
     return xr.Dataset(

@@ -40,7 +40,7 @@ def test_averages_over_stretches_of_other_lengths() -> None:
 
 def test_dates_are_times_from_the_end_of_the_data(tree: xr.DataTree) -> None:
     end = data_end(tree).astype("datetime64[D]")
-    day = str(end + 60)
+    day = str(end + np.timedelta64(60, "D"))
     np.testing.assert_array_equal(rates_of(tree, 8, horizon=day).values, rates_of(tree, 8, horizon="60d").values)
     for horizon, told in ((str(end), f"after the end of the data, {end}"), ("2026-02-30", "is no date")):
         with pytest.raises(InputError, match=told):

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from meantime.cli import main
+from meantime.report import console, health
 from meantime.report import doctor as found_of
-from meantime.report import health, terminal
 
 
 @pytest.mark.slow
@@ -36,7 +36,7 @@ def test_a_wrong_answer_or_an_error_fails_the_check(
     assert "is 0.714" in found["checks"][0]["note"]
     assert found["checks"][2]["note"] == "ZeroDivisionError: division by zero"
     out = Console(width=200, record=True, file=io.StringIO())
-    terminal.print_doctor(found, out)
+    console.print_doctor(found, out)
     assert "FAILED" in out.export_text()
 
 

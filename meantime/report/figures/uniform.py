@@ -1,6 +1,7 @@
 """Values that should be uniform, as the difference of their distribution from the diagonal, with its band."""
 
 from collections.abc import Mapping
+from textwrap import fill
 
 import numpy as np
 import xarray as xr
@@ -88,10 +89,17 @@ def uniform_figure(
                               color=colour("muted"), alpha=0.2, linewidth=0, step="mid")  # fmt: skip
             axes.axhline(0, color=colour("muted"), linewidth=0.7)
             axes.step(band.points, curve, where="mid", color=tint, linewidth=1.2)
-            axes.set_title(label(name))
+            axes.set_title(_lines(label(name), round(9 * width / columns)))
             axes.set_xlim(0, 1)
             axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             if index % columns == 0:
                 axes.set_ylabel("share below − expected")
         figure.supxlabel(f"value; the band holds uniform values with probability {1 - false_alarm:.6g}", fontsize=8.5)
         return literal(figure)
+
+
+def _lines(title: str, room: int) -> str:
+    """Break a title before its coordinates, and then at words, where it has more than ``room`` letters."""
+    if len(title) <= room:
+        return title
+    return "\n".join(fill(part, room) for part in title.replace("[", "\n[", 1).split("\n"))

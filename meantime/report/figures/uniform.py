@@ -89,7 +89,7 @@ def uniform_figure(
                               color=colour("muted"), alpha=0.2, linewidth=0, step="mid")  # fmt: skip
             axes.axhline(0, color=colour("muted"), linewidth=0.7)
             axes.step(band.points, curve, where="mid", color=tint, linewidth=1.2)
-            axes.set_title(_lines(label(name), round(9 * width / columns)))
+            axes.set_title(_lines(label(name), round(8 * width / columns)))
             axes.set_xlim(0, 1)
             axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             if index % columns == 0:

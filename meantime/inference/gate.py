@@ -25,6 +25,7 @@ MAX_CUT_SHARE = 0.01
 SHOWN = 5
 """How many of the worst parameters a message names."""
 
+_MIDNIGHT = "T00:00:00.000000000"
 _SIMPLER = {
     "component_size": "component",
     "component": "constant",
@@ -146,8 +147,8 @@ def _advice(diagnostics: Diagnostics, model: str) -> str:
 
 
 def scalar_names(variable: str, dims: tuple[str, ...], layout: Layout) -> list[str]:
-    """Return the names of a variable's scalars: ``level[gpu]``."""
+    """Return the names of a variable's scalars: ``level[gpu]``, ``walk_step[one, 2024-05-13]``."""
     labels: list[tuple[str, ...]] = [()]
     for dim in dims:
-        labels = [(*label, str(entry)) for label in labels for entry in layout.coords[dim]]
+        labels = [(*label, str(entry).removesuffix(_MIDNIGHT)) for label in labels for entry in layout.coords[dim]]
     return [f"{variable}[{', '.join(label)}]" if label else variable for label in labels]

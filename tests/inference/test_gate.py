@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from meantime.errors import ConvergenceError, ConvergenceWarning
-from meantime.inference.gate import diagnose, enforce
+from meantime.inference.families import FAMILIES
+from meantime.inference.gate import diagnose, enforce, scalar_names
 from meantime.models import Grid
 
 DIMS = {"mu": (), "level": ("component",)}
@@ -88,3 +89,11 @@ def test_divergences(draws, statistics, grid):
 def test_cut_trajectories(draws, statistics, grid):
     statistics["reached_max_treedepth"][:, :10] = True
     assert "2% of trajectories were cut" in diagnose(draws, statistics, DIMS, grid)["problems"][0]
+
+
+def test_periods_are_named_by_their_day():
+    family = FAMILIES["over_time"]
+    layout = family.layout(family.small_data())
+    names = scalar_names("walk_step", family.dims["walk_step"], layout)
+    assert names[0] == "walk_step[cluster 0, 2026-01-12]"
+    assert len(set(names)) == len(names) == 6

@@ -102,7 +102,5 @@ def _lines(title: str, room: int) -> str:
     """Break a title before its coordinates, and then at words, where it has more than ``room`` letters."""
     if len(title) <= room:
         return title
-    return "\n".join(
-        fill(part, room, break_long_words=False, break_on_hyphens=False)
-        for part in title.replace("[", "\n[", 1).split("\n")
-    )
+    parts = title.replace("[", "\n[", 1).split("\n")
+    return "\n".join(fill(part, room, break_long_words=False, break_on_hyphens=False) for part in parts)

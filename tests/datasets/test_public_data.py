@@ -10,14 +10,8 @@ from meantime.datasets import read
 from meantime.datasets.failure_table import failure_table
 from meantime.datasets.log import Log
 
-PHILLY = {
-    "job_id": "id",
-    "attempt": "attempt",
-    "n_gpus": "num_gpus",
-    "submit": "submitted_time",
-    "start": "start_time",
-    "end": "end_time",
-}
+from .public_logs import read_philly
+
 # bucket: jobs, attempts, wall-clock hours, GPU-hours, interruptions, those after 10 minutes, node-days
 PHILLY_TABLE = {
     (4,): (1457, 2124, "40956.7", "163827", 667, 441, "853.264"),
@@ -61,9 +55,7 @@ LANL_CAUSES = {
 
 @pytest.fixture(scope="module")
 def philly(shared_data: Path) -> Log:
-    log = read(shared_data / "philly_multi_gpu" / "attempts.csv", mapping=PHILLY)
-    assert isinstance(log, Log)
-    return log
+    return read_philly(shared_data)
 
 
 def test_philly_rows(philly: Log) -> None:

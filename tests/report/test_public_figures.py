@@ -14,7 +14,6 @@ from meantime.datasets import (
     goodput,
     measure_runs,
     outage_periods,
-    read,
     repair_table,
     summarise,
 )
@@ -28,18 +27,11 @@ from meantime.report.evidence import clusters
 from meantime.report.figures import __all__ as NAMES
 from meantime.report.measures import price_measures
 
+from ..datasets.public_logs import read_philly
 from .conftest import QUICK
 
 pytestmark = pytest.mark.slow
 
-PHILLY = {
-    "job_id": "id",
-    "attempt": "attempt",
-    "n_gpus": "num_gpus",
-    "submit": "submitted_time",
-    "start": "start_time",
-    "end": "end_time",
-}
 PLAN = Plan(restart="5min", checkpoint_write="30s")
 SIZE = 16_384
 FEW = QUICK | {"draws": 100}
@@ -74,7 +66,7 @@ def of_log(jobs: Any, events: Any, tree: xr.DataTree) -> Drawn:
 
 def philly(folder: Path) -> Drawn:
     """A log of jobs without states or components."""
-    log = read(folder / "philly_multi_gpu" / "attempts.csv", mapping=PHILLY)
+    log = read_philly(folder)
     tree = fit(failure_table(log, rule="interruption", min_runtime="10min"), "component_size", **FEW)
     return of_fit(tree) | of_log(log, None, tree)
 

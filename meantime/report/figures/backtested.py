@@ -1,5 +1,7 @@
 """A back-test: what was predicted of held-out data beside what came, and how often it lay inside."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -110,7 +112,7 @@ def _coverage(axes: Axes, backtested: xr.Dataset) -> None:
     axes.set_xlabel(f"share inside the {INTERVAL}")
 
 
-def _named(value: object) -> str:
+def _named(value: Any) -> str:
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, unit="D"))
-    return count(float(value))  # type: ignore[arg-type]
+    return count(float(value))

@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-FIRST, WINDOW, LAST = 75, 25, 50
-"""Iterations before the first window, of it, and after the last."""
-
 DELAY, SHRINKAGE, FORGETTING = 10, 0.05, 0.75
 """Of dual averaging: t0, gamma and kappa."""
 
@@ -29,12 +26,9 @@ def window_ends(tune: int, block: int) -> list[int]:
     block
         Iterations between which the mass matrix can change.
     """
-    first, last = (FIRST, LAST) if tune >= FIRST + WINDOW + LAST else (int(0.15 * tune), int(0.1 * tune))
-    ends, length = [first], WINDOW
-    while ends[-1] + 3 * length <= tune - last:  # a window and the next, twice as long, still fit
-        ends.append(ends[-1] + length)
-        length *= 2
-    ends.append(tune - last)
+    from numpyro.infer.hmc_util import build_adaptation_schedule
+
+    ends = [window.end + 1 for window in build_adaptation_schedule(tune)[:-1]]
     return sorted({block * min(round(end / block), (tune - 1) // block) for end in ends} - {0})
 
 
